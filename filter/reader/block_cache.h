@@ -1,4 +1,4 @@
-// Decoded blocks that a reader keeps: the least recently used go first.
+// LRU cache of a reader's decoded blocks.
 #pragma once
 #include <list>
 #include <memory>
@@ -12,12 +12,12 @@ namespace stz {
 template <class S>
 struct DecodedBlock {
   Box box{};       // in samples of its level
-  u32 wanted = 0;  // parity classes that were decoded: the samples of others are undefined
-  Box exact{};     // samples outside of it are undefined too
+  u32 wanted = 0;  // decoded parity classes; samples of other classes are undefined
+  Box exact{};     // samples outside of this box are undefined too
   Buffer<S> samples;
-  Buffer<u8> activities;                 // empty on level 0, and where a class is missing
-  Buffer<u8> specials;                   // empty if nothing is masked
-  std::vector<LiteralElement> literals;  // of all its samples of kind special_literal, by rising index
+  Buffer<u8> activities;                 // empty on level 0, and if a class was not decoded
+  Buffer<u8> specials;                   // empty if there are no masks
+  std::vector<LiteralElement> literals;  // of all samples of kind special_literal, sorted by index
   u64 bytes() const { return samples.size() * sizeof(S) + activities.size() + specials.size() + literals.size() * sizeof(LiteralElement); }
 };
 
@@ -29,7 +29,7 @@ class BlockCache {
   u64 limit() const { return limit_; }
   u64 bytes() const { return bytes_; }
 
-  // A block that has the wanted classes and the needed samples, or null.
+  // Returns the block if it has the wanted classes and the needed samples, else null.
   Block find(size_t level, u64 number, u32 wanted, const Box& needed) {
     auto it = entries_.find({level, number});
     if (it == entries_.end() || !has(*it->second->block, wanted, needed)) return nullptr;
@@ -40,7 +40,7 @@ class BlockCache {
     auto it = entries_.find({level, number});
     return it != entries_.end() && has(*it->second->block, wanted, needed);
   }
-  // Whether it has the block, even with other classes or samples.
+  // Whether the block is cached, with any classes and samples.
   bool has_part(size_t level, u64 number) const { return entries_.count({level, number}) != 0; }
   void keep(size_t level, u64 number, Block block) {
     const Key key{level, number};
@@ -90,7 +90,7 @@ class BlockCache {
     order_.erase(place);
   }
   u64 limit_, bytes_ = 0;
-  std::list<Entry> order_;  // used last first
+  std::list<Entry> order_;  // most recently used first
   std::unordered_map<Key, Place, Hash> entries_;
 };
 

@@ -1,4 +1,4 @@
-// From decoded blocks to the output of a partial read.
+// Copies samples of decoded blocks to the output of a partial read.
 #pragma once
 #include <algorithm>
 
@@ -9,13 +9,13 @@
 
 namespace stz {
 
-// Of a progression: the first index at `from` or beyond, at most `count`.
+// The first index of a progression whose sample is at `from` or above; at most `count`.
 inline i64 first_index(const Progression& p, size_t a, i64 from) {
   return from <= p.start[a] ? 0 : std::min(p.count[a], (from - p.start[a] + p.step[a] - 1) / p.step[a]);
 }
 
-// Puts the samples of a box of a level that a progression has into the output of a read, as elements; `strides` are the bytes from one to
-// the next along each axis. `literals` has the bits of all of kind special_literal among them.
+// Copies the samples of a progression that lie in a box of a level to the output, as elements. `strides`: bytes between neighbours along
+// each axis. `literals`: the bits of all samples of kind special_literal in the box.
 template <class S>
 void copy_progression(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* specials,
                       const std::vector<LiteralElement>& literals, const LevelMap& map, const Progression& p, const Index& strides,
@@ -60,7 +60,7 @@ void copy_progression(const Header& header, const ElementBits<S>& element_bits, 
   });
 }
 
-// Puts the samples of a box of a level that a selection has into its output. `p` is the progression of the selection in this level.
+// Copies the selected samples of a box of a level to the output. `p`: the selection's progression in this level.
 template <class S>
 void copy_elements(const Header& header, const ElementBits<S>& element_bits, const Box& box, const S* samples, const u8* specials,
                    const std::vector<LiteralElement>& literals, const LevelMap& map, const Progression& p, const Selection& selection,

@@ -14,7 +14,7 @@ stz_layout layout_of(stz_layout layout, const Request& request) {
   return layout;
 }
 
-// The level that first has a coordinate of level l of an axis, at most the base level.
+// The coarsest level that has a coordinate of level l along an axis, at most the base level.
 size_t first_level(const Hierarchy& h, size_t l, size_t axis, i64 x) {
   for (; l < size_t(h.base_level); l++) {
     if (!h.level[l].split[axis]) continue;
@@ -24,12 +24,12 @@ size_t first_level(const Hierarchy& h, size_t l, size_t axis, i64 x) {
   return l;
 }
 
-// The level that first has a sample of level l.
+// The coarsest level that has a sample of level l.
 size_t first_level(const Hierarchy& h, size_t l, i64 i, i64 j, i64 k, i64 x) {
   return std::min({first_level(h, l, 0, i), first_level(h, l, 1, j), first_level(h, l, 2, k), first_level(h, l, 3, x)});
 }
 
-// From coordinates of a level to those of level l, which is not coarser.
+// The factor from coordinates of a level to those of level l, which is the same or finer.
 i64 scale_between(const Hierarchy& h, size_t l, size_t level, size_t axis) {
   i64 scale = 1;
   for (; l < level; l++) scale *= h.level[l].split[axis] ? 2 : 1;
@@ -65,7 +65,8 @@ void DamageReport::lose_all(size_t cause) {
     if (!m) m = u32(cause + 1);
 }
 
-// Marks what a selection has in [low, high) and is_lost(i, j, k, x) names, in samples of the level where it is the progression p.
+// Marks the selected samples in [low, high) for which is_lost(i, j, k, x) is true. Coordinates are those of the level where the selection
+// is the progression p.
 template <class IsLost>
 void DamageReport::mark_box(const Index& low, const Index& high, const Progression& p, const Selection& selection, u64 offset, size_t cause,
                             IsLost is_lost) {
@@ -148,7 +149,8 @@ void DamageReport::lay_over(const DamageReport& of_patch, int number, const u64*
       const u8* from = elements + (in_box + e) * element;
       const u32* lost = of_patch.marks_.empty() ? nullptr : &of_patch.marks_[size_t((in_box + e) * parts)];
       u32 cause = 0;
-      bool beneath = patch.transparent;  // whether what is beneath may show
+      // true: all intact components have the transparent pattern, so what is beneath the patch may show
+      bool beneath = patch.transparent;
       for (size_t part = 0; part < parts; part++) {
         if (lost && lost[part])
           cause = cause ? cause : lost[part];

@@ -1,4 +1,4 @@
-// The bytes of a stream that a partial read needs: ranges are collected, joined, fetched, and looked up.
+// The bytes of a stream that a partial read needs: collects, joins and fetches ranges, and looks them up.
 #pragma once
 #include <algorithm>
 
@@ -7,9 +7,9 @@
 
 namespace stz {
 
-constexpr u64 joined_gap = 256;  // ranges this near to each other are fetched as one
+constexpr u64 joined_gap = 256;  // ranges at most this far apart are fetched as one
 
-// Ranges in any order as a list by rising offset; those that overlap, or have at most `gap` bytes between them, become one.
+// Sorts ranges by offset and joins those that overlap or have at most `gap` bytes between them.
 inline std::vector<ByteRange> merged(std::vector<ByteRange> ranges, u64 gap) {
   std::sort(ranges.begin(), ranges.end(), [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
   std::vector<ByteRange> joined;
@@ -30,14 +30,14 @@ class Fetched {
     ranges_ = merged(std::move(ranges_), joined_gap);
     return ranges_;
   }
-  // Of ranges that the source does not have: a failure, or, if `what_there_is`, one of at().
+  // Fetches all wanted ranges. A range that lies beyond the source's end is a failure here, or, with `what_there_is`, a failure of at().
   void fetch(SourcePart& source, bool what_there_is = false) {
     if (what_there_is) std::erase_if(ranges_, [&](const ByteRange& r) { return source.present(r.offset, r.size) < r.size; });
     join();
     u64 total = 0;
     for (const ByteRange& r : ranges_) {
       require(source.present(r.offset, r.size) == r.size, STZ_ERROR_TRUNCATED);
-      total += r.size;  // at most the stream: ranges do not overlap
+      total += r.size;  // no overflow: ranges do not overlap, so the sum is at most the stream's size
     }
     if (!source.in_memory()) bytes_.resize(size_t(total));
     u64 at = 0;
@@ -51,7 +51,7 @@ class Fetched {
       }
     }
   }
-  // The bytes of a range that was wanted.
+  // Returns the bytes of a wanted range.
   const u8* at(const ByteRange& range) const {
     const u64 offset = range.offset;
     auto it = std::upper_bound(ranges_.begin(), ranges_.end(), offset, [](u64 o, const ByteRange& r) { return o < r.offset; });

@@ -1,4 +1,4 @@
-// The decoded blocks of one level that a read uses, and parts of the level put together from them.
+// The decoded blocks of one level that a read uses, and gathering boxes of the level from them.
 #pragma once
 #include <algorithm>
 
@@ -8,18 +8,18 @@
 
 namespace stz {
 
-// Blocks of one level and item, by their place in its plan.
+// Blocks of one level and item, in the order of the level's plan.
 template <class S>
 struct LevelBlocks {
   const LevelPlan* plan = nullptr;
   std::vector<typename BlockCache<S>::Block> blocks;
 };
 
-// Calls f(block) for those blocks of a level that have samples of a box.
+// Calls f(block) for all blocks that intersect a box of the level.
 template <class S, class F>
 void for_blocks_at(const Level& level, const LevelBlocks<S>& of, const Box& box, F f) {
   const auto& cuts = of.plan->cuts;
-  size_t from[axes], to[axes];  // among the cuts
+  size_t from[axes], to[axes];  // indices of the cuts
   for (size_t a = 0; a < axes; a++) {
     auto first = [&](i64 number) {
       auto it = std::lower_bound(cuts[a].begin(), cuts[a].end(), number, [](const LevelPlan::Cut& cut, i64 n) { return cut.number < n; });
@@ -34,7 +34,7 @@ void for_blocks_at(const Level& level, const LevelBlocks<S>& of, const Box& box,
         for (size_t x = from[3]; x < to[3]; x++) f(*of.blocks[((i * cuts[1].size() + j) * cuts[2].size() + k) * cuts[3].size() + x]);
 }
 
-// Copies a box of a level from the blocks that have it; what none has is left as it is. `member`: which array of the blocks.
+// Copies a box of a level from the blocks. Samples that no block has are left unchanged. `member`: the array of the blocks to copy.
 template <class S, class T>
 GridPart<const T> gather(const Level& level, const LevelBlocks<S>& from, Buffer<T> DecodedBlock<S>::*member, const Box& box,
                          Buffer<T>& buffer) {

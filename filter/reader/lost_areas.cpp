@@ -16,12 +16,13 @@ Span joined(Span a, Span b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
-// Of one axis: the samples of blocks that cannot be decoded at all without those lost, and those that are predicted from them.
+// Along one axis, because of lost coarser samples: the samples of blocks that cannot be decoded, and the samples that are predicted from
+// lost ones.
 struct Spread {
   Span undecodable{0, 0}, predicted{0, 0};
 };
 
-// Those of a block that are predicted from lost samples.
+// The samples of a block that are predicted from lost samples.
 Span predicted_from(const Hierarchy& h, size_t l, size_t axis, Span block, Span lost, StencilId stencil, bool masked) {
   const i64 unit = h.level[l].split[axis] ? 2 : 1;
   auto depends = [&](i64 x) { return overlap(coarse_span(h, l, axis, block, {x, x + 1}, stencil, masked), lost); };
@@ -48,7 +49,7 @@ Spread spread(const Hierarchy& h, size_t l, size_t axis, Span lost, const LevelR
   return spread;
 }
 
-// The product of the spans of all axes; false if it is empty.
+// Sets `box` to the product of the spans of all axes. Returns false if it is empty.
 bool box_of(const std::array<Spread, axes>& spreads, Span Spread::*which, Box& box) {
   for (size_t a = 0; a < axes; a++) {
     const Span span = spreads[a].*which;

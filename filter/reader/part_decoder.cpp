@@ -5,7 +5,7 @@
 namespace stz {
 namespace {
 
-// A block with arrays for what decoding gives.
+// A block with empty arrays of the right sizes for the results of decoding.
 template <class S>
 std::shared_ptr<DecodedBlock<S>> empty_block(const StreamSections<S>& sections, const LevelPlan& plan, u64 i, u64 number) {
   const LevelDirectory& d = sections.directory(plan.l);
@@ -22,7 +22,7 @@ std::shared_ptr<DecodedBlock<S>> empty_block(const StreamSections<S>& sections, 
   return decoded;
 }
 
-// What a block covers of the coarser level.
+// The coarser samples that a block covers.
 Box covered_box(const Level& level, const Box& block) {
   Box box;
   for (size_t a = 0; a < axes; a++) {
@@ -33,7 +33,7 @@ Box covered_box(const Level& level, const Box& block) {
   return box;
 }
 
-// What the needed samples of a block are predicted from.
+// The box of coarser samples that the needed samples of a block are predicted from.
 template <class S>
 Box predicting_box(const StreamSections<S>& sections, size_t l, const Box& block, const Box& needed) {
   Box box;
@@ -56,7 +56,7 @@ void use_base_section(const StreamSections<S>& sections, u64 item, BlockToDecode
   if (sections.header().masked) block.coarse_specials = whole_grid<const u8>(base.specials.data() + first, level);
 }
 
-// Adds those of the coarser samples of kind special_literal that the block has.
+// Adds the literal elements of the coarser level that lie in the block.
 template <class S>
 void inherit(const std::vector<LiteralElement>& coarser, const Level& level, const LevelMap& map, DecodedBlock<S>& block) {
   for (const LiteralElement& o : coarser) {
@@ -72,13 +72,13 @@ void inherit(const std::vector<LiteralElement>& coarser, const Level& level, con
   }
 }
 
-// Fills an array of a block, unless it is empty: with samples of the coarser level where that has them, else with zeros.
+// Fills an array of a block, unless it is empty: with the samples of the coarser level, and zeros where there are none.
 template <class T>
 void put_class_zero(const Level& level, const GridPart<const T>& coarser, const Box& box, Buffer<T>& array) {
   if (array.empty()) return;
   std::fill(array.data(), array.data() + array.size(), T(0));
   const GridPart<T> to{array.data(), box};
-  Index unit, first, end;  // in samples of the coarser level, as far as the part of it goes
+  Index unit, first, end;  // in samples of the coarser level; limited to the part that is there
   for (size_t a = 0; a < axes; a++) {
     unit[a] = level.split[a] ? 2 : 1;
     first[a] = std::max((box.low[a] + unit[a] - 1) / unit[a], coarser.box.low[a]);

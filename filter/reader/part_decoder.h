@@ -1,4 +1,4 @@
-// Decodes the blocks of a plan from fetched bytes and from blocks of the coarser level.
+// Decodes planned blocks from fetched bytes and from blocks of the coarser level.
 #pragma once
 #include "decoder/decode_block.h"
 #include "reader/fetched.h"
@@ -7,7 +7,8 @@
 
 namespace stz {
 
-// The i-th block of the plan of an item. `coarser`: blocks that have all that this one needs; null: it needs the base section.
+// The i-th block of the plan of an item. `coarser`: has all coarser blocks that this one needs; null: the coarser level is the base
+// section.
 template <class S>
 struct PlannedBlock {
   const LevelPlan& plan;
@@ -15,12 +16,12 @@ struct PlannedBlock {
   const LevelBlocks<S>* coarser;
 };
 
-// For one thread: it keeps its buffers from block to block.
+// One per thread. Buffers are reused from block to block.
 template <class S>
 class PartDecoder {
  public:
   typename BlockCache<S>::Block decode(const StreamSections<S>& sections, const PlannedBlock<S>& planned, const Fetched& fetched);
-  // In place of a block that cannot be decoded: what it has of the coarser level, and zeros.
+  // Replaces a block that cannot be decoded: it has the samples of the coarser level, and zeros elsewhere.
   typename BlockCache<S>::Block without_classes(const StreamSections<S>& sections, const PlannedBlock<S>& planned);
 
  private:
@@ -28,7 +29,7 @@ class PartDecoder {
                      BlockToDecode<S>& block);
 
   BlockDecoder<S> decoder_;
-  Buffer<S> samples_;  // this and what follows: of the coarser level
+  Buffer<S> samples_;  // gathered from the coarser level, as are the buffers below
   Buffer<u8> activities_, specials_;
   std::vector<LiteralElement> literals_;
 };

@@ -10,7 +10,7 @@
 namespace stz {
 namespace {
 
-// Several slices across the last axis that were read at once, one after the other.
+// Several adjacent slices across the last axis that were read at once and are kept, one after the other.
 struct Columns {
   size_t level = 0;
   Progression wanted;
@@ -54,7 +54,7 @@ class BlockPartReader : public PartReader {
     if (!report) return read_any(selection, out, threads, nullptr);
     try {
       read_any(selection, out, threads, report);
-    } catch (const Failure& failure) {  // of the base section, which everything depends on
+    } catch (const Failure& failure) {  // the base section is damaged, on which everything depends
       if (!is_damage(failure.code)) throw;
       report->lose(report->note(failure.code, int(sections_.base_level()), no_block), selection);
     }
@@ -124,15 +124,15 @@ class BlockPartReader : public PartReader {
     });
   }
 
-  // What of an item is lost to a read that goes on where blocks are damaged.
+  // State of one item's read that continues after damage.
   struct Lost {
     DamageReport& report;
     LostAreas areas;
-    size_t readable;         // no directory of a finer level can be read
-    size_t level_cause = 0;  // why
+    size_t readable;         // directories of finer levels are damaged
+    size_t level_cause = 0;  // number of that damage
   };
 
-  // Reads the content check. Without it, nothing is compared; that it is damaged costs no samples.
+  // Reads the content check. If it is damaged, no samples are lost: nothing is compared.
   void prepare_verifier(DamageReport* report) {
     try {
       verifier_.prepare(sections_);
@@ -148,10 +148,10 @@ class BlockPartReader : public PartReader {
     return margin;
   }
 
-  // The content check is of all that the stream knows.
+  // The content check covers full precision only, so it needs all refinements.
   bool verifies(const LevelPlan& plan) const { return plan.l == 0 && sections_.taken() == header_.layers.refinements(); }
   bool enhances(size_t l) const { return l == 0 && enhances_ && header_.enhancement.any(); }
-  // What is decoded for samples of a level: for those that are enhanced all around them too.
+  // The samples to decode for a progression of a level: enhanced samples need their neighbours too.
   Progression with_neighbours(size_t l, const Progression& p) const {
     if (!enhances(l)) return p;
     Progression wide = p;
@@ -175,7 +175,7 @@ class BlockPartReader : public PartReader {
     });
   }
 
-  // One of these slices; all of them stay.
+  // Copies one slice from the kept columns; reads and keeps all of these columns first if needed.
   void read_columns(size_t l, const Progression& wanted, const std::vector<LevelPlan>& plans, const Progression& in_level,
                     const Selection& selection, u8* out, int threads) {
     Columns& c = columns_;
@@ -195,7 +195,7 @@ class BlockPartReader : public PartReader {
     memcpy(out, c.elements.data() + u64(in_level.start[3] - wanted.start[3]) * selection.bytes, size_t(selection.bytes));
   }
 
-  // Fetches the blocks of an item that are not cached, decodes them level by level, coarse to fine, and copies what is wanted of the last.
+  // Fetches the blocks of an item that are not cached, decodes them from coarse to fine and copies the wanted samples of the finest level.
   void read_item(const std::vector<LevelPlan>& plans, u64 item, const Progression& in_level, const Selection& selection, u8* out,
                  int threads, Lost* lost) {
     Fetched fetched;
@@ -206,7 +206,8 @@ class BlockPartReader : public PartReader {
     for (size_t p = levels.size(); p-- > 0;) {
       LevelBlocks<S>& level_blocks = levels[p];
       const LevelPlan& plan = *level_blocks.plan;
-      const LevelBlocks<S>* coarser = p + 1 < levels.size() ? &levels[p + 1] : nullptr;  // or nothing is missing
+      // null: the coarser level is the base section, or no block of this level is missing
+      const LevelBlocks<S>* coarser = p + 1 < levels.size() ? &levels[p + 1] : nullptr;
       if (lost) lost_on(plan.l, *lost);
       std::vector<u8> fresh(level_blocks.blocks.size());
       std::vector<int> failed(lost ? level_blocks.blocks.size() : 0);
@@ -222,7 +223,7 @@ class BlockPartReader : public PartReader {
         if (p > 0 || enhances(plan.l)) return;
         copy_elements(header_, bits_, block->box, block->samples.data(), block->specials.empty() ? nullptr : block->specials.data(),
                       block->literals, level_map(sections_.hierarchy(), plan.l, item), in_level, selection, out);
-        if (fresh[size_t(i)] && (kept += block->bytes()) > cache_.limit()) block.reset();  // as much as can be kept
+        if (fresh[size_t(i)] && (kept += block->bytes()) > cache_.limit()) block.reset();  // does not fit in the cache
       });
       if (p == 0 && enhances(plan.l)) copy_enhanced(level_blocks, item, in_level, selection, out, threads);
       decoded_ += decoded;
@@ -234,11 +235,11 @@ class BlockPartReader : public PartReader {
         } else if (fresh[size_t(i)] && level_blocks.blocks[size_t(i)])
           cache_.keep(plan.l, number, level_blocks.blocks[size_t(i)]);
       }
-      if (p + 1 < levels.size()) levels[p + 1].blocks.clear();  // a level needs the coarser one alone: of many large ones two are there
+      if (p + 1 < levels.size()) levels[p + 1].blocks.clear();  // a level needs the next coarser one only: at most two levels are in memory
     }
   }
 
-  // Finds what is lost on a level before its blocks are decoded.
+  // Adds the areas that are lost on a level, before its blocks are decoded.
   void lost_on(size_t l, Lost& lost) const {
     if (l < lost.readable)
       lost.areas.add(lost.level_cause, l, {{}, sections_.hierarchy().level[l].n});
@@ -246,7 +247,7 @@ class BlockPartReader : public PartReader {
       lost.areas.descend(l);
   }
 
-  // Both return whether the block may be kept.
+  // Both return whether the block may be cached.
   bool decode_whole(PartDecoder<S>& decoder, const PlannedBlock<S>& planned, const Fetched& fetched, typename BlockCache<S>::Block& block) {
     block = decoder.decode(sections_, planned, fetched);
     if (verifies(planned.plan))
@@ -269,7 +270,7 @@ class BlockPartReader : public PartReader {
     return false;
   }
 
-  // Of blocks of level 0, which are all there: each with what is around it.
+  // Copies enhanced samples of level 0. All blocks of the level are there, because the enhancement of a block reads its neighbours too.
   void copy_enhanced(const LevelBlocks<S>& level_blocks, u64 item, const Progression& in_level, const Selection& selection, u8* out,
                      int threads) {
     if constexpr (std::is_floating_point_v<S>) {
@@ -277,7 +278,7 @@ class BlockPartReader : public PartReader {
       const LevelMap map = level_map(sections_.hierarchy(), 0, item);
       parallel_for<EnhancingWorker>(level_blocks.blocks.size(), threads, [&](EnhancingWorker& worker, u64 i) {
         const DecodedBlock<S>& block = *level_blocks.blocks[size_t(i)];
-        Box box;  // of the block, what is wanted
+        Box box;  // the wanted part of the block
         for (size_t a = 0; a < axes; a++) {
           box.low[a] = std::max(block.box.low[a], in_level.start[a]);
           box.size[a] = std::min(block.box.low[a] + block.box.size[a], in_level.last(a) + 1) - box.low[a];

@@ -1,4 +1,4 @@
-// Reads parts of one stream: plans, fetches and decodes what a selection needs and is not there yet. See stz_reader.h.
+// Partial reads of one stream of blocks: plans, fetches and decodes the blocks of a selection that are not cached. See stz_reader.h.
 #pragma once
 #include <memory>
 
@@ -10,16 +10,16 @@ namespace stz {
 class PartReader {
  public:
   virtual ~PartReader() = default;
-  // From now on with so many refinements of the codes (format/layers.h); at first with all. What was kept with others is dropped.
+  // Sets the number of refinements of the quantization indices to use (format/layers.h); initially all. A change clears the cache.
   virtual void take(size_t refinements) = 0;
-  // Whether samples are enhanced from now on (format/enhancement.h), as they are at first, if the stream has an enhancement.
+  // Switches the enhancement of samples (format/enhancement.h) on or off. Initially on; no effect if the stream has no enhancement.
   virtual void enhance(bool on) = 0;
-  // `out` has the elements of the selection, C order. `report`: null, or where damage goes that does not cost all that is read.
+  // Writes the selected elements in C order to `out`. `report`: collects damage, unless everything is lost; may be null.
   virtual void read(const Selection& selection, u8* out, int threads, DamageReport* report) = 0;
-  // What read() would fetch now of the source, by rising offset, neighbours joined.
+  // The ranges that read() would fetch from the source now: sorted by offset, adjacent ranges joined.
   virtual std::vector<ByteRange> plan(const Selection& selection) = 0;
   virtual u64 cached_bytes() const = 0;
-  // What stays whatever the limit is, once it was read: the base section and the directories of levels.
+  // Bytes that no cache limit frees once they were read: the base section and the directories of levels.
   virtual u64 fixed_bytes() const = 0;
   virtual u64 blocks_decoded() const = 0;
   virtual u64 blocks_present() const = 0;
@@ -27,7 +27,7 @@ class PartReader {
   virtual void verify(bool on) = 0;
 };
 
-// `header` and `source` must live as long as the reader, which reads the header's palette.
+// `header` and `source` must outlive the reader. The reader stores the palette in `header` when it first needs it.
 std::unique_ptr<PartReader> make_part_reader(Header& header, SourcePart& source, u64 cache_bytes);
 
 }  // namespace stz

@@ -1,4 +1,4 @@
-// Compares blocks that a reader decoded with the stream's content check.
+// Compares the blocks that a reader decodes with the stream's content check.
 #pragma once
 #include "masks/content_check.h"
 #include "reader/block_cache.h"
@@ -13,13 +13,13 @@ class PartVerifier {
 
   void set(bool on) { on_ = on; }
 
-  // The range of the trailer, if it is needed and was not read.
+  // The range of the trailer if it is still to be read, else nothing.
   std::vector<ByteRange> missing() const {
     if (!needs_trailer()) return {};
     return {{content_bytes(header_), header_.trailer_size}};
   }
 
-  // Before blocks of level 0 are decoded: reads the content check. Compares what is there already, a level 0 in the base section.
+  // Reads the content check. Call it before blocks of level 0 are decoded. If level 0 is in the base section, it is compared at once.
   void prepare(const StreamSections<S>& sections) {
     if (!needs_trailer()) return;
     const Hierarchy& hierarchy = sections.hierarchy();
@@ -42,7 +42,7 @@ class PartVerifier {
     ready_ = true;
   }
 
-  // A block of level 0, with its number among those of all items. Threads may do this at once.
+  // Verifies a block of level 0 if it was decoded completely. `number`: its number among the blocks of all items. Thread-safe.
   void verify(const StreamSections<S>& sections, const DecodedBlock<S>& block, u64 item, u64 number) const {
     if (!on_ || checks_.empty()) return;
     const u32 classes = (u32(1) << parity_classes_of(sections.hierarchy().level[0].split_mask()).count) - 1;
@@ -66,7 +66,7 @@ class PartVerifier {
   const Header& header_;
   SourcePart& source_;
   bool on_ = false, ready_ = false;
-  std::vector<u32> checks_;  // empty: there are none
+  std::vector<u32> checks_;  // empty: the stream has none
 };
 
 }  // namespace stz

@@ -7,15 +7,15 @@
 namespace stz {
 namespace {
 
-// What of a request lies in a patch: elements first[r] + i, i < count[r], of the request along axis r, which begin at start[r] in the
-// patch.
+// The part of a request that lies in a patch: elements first[r] + i, i < count[r], of the request along axis r. In the patch they begin at
+// start[r].
 struct Overlap {
   u64 first[STZ_MAX_RANK], count[STZ_MAX_RANK], start[STZ_MAX_RANK];
   u64 elements = 1;
-  bool everything = true;  // all of the request
+  bool everything = true;  // the whole request lies in the patch
 };
 
-// Of a request that is not empty. False if it does not meet the patch.
+// Returns false if the request does not intersect the patch. The request must not be empty.
 bool overlaps(const Patch& patch, int rank, const Request& request, Overlap& overlap) {
   overlap = {};
   for (int r = 0; r < rank; r++) {
@@ -76,10 +76,10 @@ std::vector<ByteRange> PatchedReader::plan(const Request& request) {
       ranges.insert(ranges.end(), more.begin(), more.end());
     });
   }
-  return source_.not_peeked(merged(std::move(ranges), 0));  // a patch may have peeked at bytes of its neighbour
+  return source_.not_peeked(merged(std::move(ranges), 0));  // a patch's reader may have kept bytes of the next patch
 }
 
-// The patches that a request meets, the newest first; those beneath one that replaces all of the request are left out.
+// The patches that intersect a request, newest first. Patches beneath one that replaces the whole request are left out.
 std::vector<size_t> PatchedReader::visible_patches(const Request& request, bool& base_is_visible) const {
   std::vector<size_t> visible;
   base_is_visible = true;
@@ -92,7 +92,7 @@ std::vector<size_t> PatchedReader::visible_patches(const Request& request, bool&
   return visible;
 }
 
-// Calls use(reader) with the reader of a patch.
+// Calls use(reader) with the reader of a patch. Opens it if needed.
 template <class F>
 void PatchedReader::with_patch(size_t k, F use) {
   const Patch& patch = header_.patches[k];
@@ -120,7 +120,7 @@ void PatchedReader::with_patch(size_t k, F use) {
   if (p.reader->fixed_bytes() > may_keep) close();
 }
 
-// The elements of a request that lie in a patch, over those beneath.
+// Reads the elements of a request that lie in a patch, and lays them over the output.
 void PatchedReader::read_patch(size_t k, const Request& request, u8* out, int threads, DamageReport* report) {
   const Patch& patch = header_.patches[k];
   const size_t element = element_size(header_.layout.dtype);
@@ -179,7 +179,7 @@ void PatchedReader::verify(bool on) {
     if (p.reader) p.reader->verify(on);
 }
 
-// What the base or a patch of this extent may keep, in bytes: in proportion to its elements.
+// The bytes that the base or a patch of this extent may cache: proportional to its elements.
 u64 PatchedReader::share(const u64* extent) const {
   constexpr u64 no_limit = u64(1) << 62;
   return u64(double(std::min(limit_, no_limit)) * (elements_of(extent, header_.layout.rank) / elements_));

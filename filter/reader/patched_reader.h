@@ -1,4 +1,4 @@
-// Reads parts of a patched stream: of its base, and of those of its patches that a request meets.
+// Partial reads of a patched stream: reads its base, and the patches that intersect a request.
 #pragma once
 #include "reader/stream_reader.h"
 
@@ -6,7 +6,7 @@ namespace stz {
 
 class PatchedReader : public ArrayReader {
  public:
-  // The source must live as long as this.
+  // The source must outlive the reader.
   PatchedReader(Source& source, Header header, u64 cache_bytes);
 
   const Header& header() const override { return header_; }
@@ -20,11 +20,11 @@ class PatchedReader : public ArrayReader {
   void verify(bool on) override;
 
  private:
-  // A patch is opened when a request first meets it, and closed when it holds more than its share of what may be kept.
+  // A patch is opened at the first request that intersects it. It is closed again if its fixed memory exceeds its share of the limit.
   struct PatchReader {
     std::unique_ptr<StreamReader> reader;
-    u64 decoded_before = 0;  // blocks, by readers that were closed
-    u64 blocks_present = 0;  // known once it was opened
+    u64 decoded_before = 0;  // blocks decoded by readers that were closed
+    u64 blocks_present = 0;  // known since the patch was first opened
   };
 
   std::vector<size_t> visible_patches(const Request& request, bool& base_is_visible) const;
@@ -39,7 +39,7 @@ class PatchedReader : public ArrayReader {
   bool verify_ = false;
   std::unique_ptr<StreamReader> base_;
   std::vector<PatchReader> patches_;
-  double elements_ = 0;  // of the base and all patches
+  double elements_ = 0;  // elements of the base and of all patches
 };
 
 }  // namespace stz

@@ -6,7 +6,7 @@ namespace stz {
 
 namespace {
 
-// The i-th combination of cuts.
+// The cuts of the i-th combination (C order).
 std::array<const LevelPlan::Cut*, axes> combination(const LevelPlan& plan, u64 i) {
   std::array<const LevelPlan::Cut*, axes> at;
   for (size_t a = axes; a-- > 0;) {
@@ -52,12 +52,12 @@ size_t coarsest_level(const Hierarchy& h, const Progression& wanted, Progression
 
 namespace {
 
-// The cuts of a level that a progression has samples in.
+// The cuts of a level that contain samples of a progression.
 std::vector<LevelPlan::Cut> cuts_with_samples(i64 start, i64 count, i64 step, i64 block) {
   std::vector<LevelPlan::Cut> cuts;
   for (i64 i = 0; i < count;) {
     const i64 cut = (start + i * step) / block;
-    const i64 next = std::min(count, std::max(i + 1, ((cut + 1) * block - start + step - 1) / step));  // the first beyond it
+    const i64 next = std::min(count, std::max(i + 1, ((cut + 1) * block - start + step - 1) / step));  // the first sample beyond the cut
     cuts.push_back({cut, start + i * step, start + (next - 1) * step + 1});
     i = next;
   }
@@ -68,7 +68,7 @@ Span span_of(const Level& level, size_t axis, i64 cut) {
   return {cut * level.block[axis], std::min(level.n[axis], (cut + 1) * level.block[axis])};
 }
 
-// Adds samples [low, high) to cuts that rise.
+// Adds the cuts that contain a span, in order of their numbers. `values`: their samples in the span are needed, not only their activities.
 void add_span(std::vector<LevelPlan::Cut>& cuts, const Level& level, size_t axis, Span span, bool values) {
   for (i64 c = span.low / level.block[axis]; c <= (span.high - 1) / level.block[axis]; c++) {
     auto it = std::lower_bound(cuts.begin(), cuts.end(), c, [](const LevelPlan::Cut& cut, i64 number) { return cut.number < number; });
@@ -82,9 +82,9 @@ void add_span(std::vector<LevelPlan::Cut>& cuts, const Level& level, size_t axis
   }
 }
 
-// How far, in samples of the coarser level, prediction reaches along an axis from class to class: once along the axis itself (as far as the
-// stencil), and sideways with each tap along another one. What is extrapolated beyond the block depends on samples that a tap there would
-// reach past. Masked samples are filled from others two away.
+// How far prediction reaches along an axis from class to class, in samples of the coarser level: once along the axis itself (the stencil's
+// reach), and sideways with each tap along another axis. Halo samples are extrapolated from samples within that reach. Masked samples are
+// filled from samples up to two away.
 constexpr i64 sideways(StencilId id) { return id == stencil_standard ? 1 : 3; }
 constexpr i64 filled_from = 2;
 
@@ -106,7 +106,8 @@ std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression
   if (l >= size_t(h.base_level)) return plans;
   LevelPlan plan;
   plan.l = l;
-  int even = 0;  // axes along which all wanted samples have even coordinates: classes that are odd along them are not needed
+  // axes along which all wanted samples have even coordinates: classes that are odd along one of them are not needed
+  int even = 0;
   for (size_t a = 0; a < axes; a++) {
     plan.cuts[a] = cuts_with_samples(in_level.start[a], in_level.count[a], in_level.step[a], h.level[l].block[a]);
     if (h.level[l].split[a] && !(in_level.start[a] & 1) && (in_level.count[a] == 1 || !(in_level.step[a] & 1))) even |= 1 << a;
@@ -134,7 +135,7 @@ std::vector<LevelPlan> plan_item(const Hierarchy& h, size_t l, const Progression
       for (const LevelPlan::Cut& cut : plan.cuts[a]) {
         const Span block = span_of(level, a, cut.number);
         const i64 unit = level.split[a] ? 2 : 1;
-        // activities of all coarser samples in the block, values of those that the needed ones depend on
+        // All coarser samples in the block are needed for their activities; those that needed samples depend on, also for their values.
         add_span(next.cuts[a], coarser, a, {block.low / unit, (block.high + unit - 1) / unit}, false);
         if (cut.low < cut.high)
           add_span(next.cuts[a], coarser, a, coarse_span(h, plan.l, a, block, {cut.low, cut.high}, reach[plan.l].stencil, masked), true);

@@ -5,7 +5,7 @@
 namespace stz {
 namespace {
 
-constexpr i64 columns_at_once = 16;  // a cache line of binary32
+constexpr i64 columns_at_once = 16;  // one cache line of float32
 
 }  // namespace
 
@@ -20,7 +20,7 @@ bool ReadPlanner<S>::near_last(const Progression& now) const {
   return !same;
 }
 
-// Whether this is a slice or box beside the one before it.
+// Whether this read is beside the last one: the reader moves through the array.
 template <class S>
 bool ReadPlanner<S>::moving(size_t l, const Progression& in_level) const {
   return cache_.limit() && l == last_level_ && near_last(in_level);
@@ -81,7 +81,7 @@ bool ReadPlanner<S>::collect(const std::vector<LevelPlan>& plans, u64 item, Fetc
     }
     if (levels) levels->push_back(std::move(level_blocks));
     if (!missing) break;
-    finest = true;  // its blocks are asked for first, those of others only if some of them are missing
+    finest = true;  // finer levels come first; a coarser one is needed only if blocks of this one are missing
   }
   return finest;
 }

@@ -1,5 +1,5 @@
-// Chooses the blocks that a read decodes: those on which its samples depend, and more if the next read will probably need the rest.
-// Finds those that have to be fetched.
+// Chooses the blocks that a read decodes: those on which its samples depend, and whole blocks if the next read will probably need the rest.
+// Finds the blocks that have to be fetched.
 #pragma once
 #include "reader/fetched.h"
 #include "reader/level_blocks.h"
@@ -10,21 +10,22 @@ namespace stz {
 template <class S>
 class ReadPlanner {
  public:
-  // Both must live as long as this.
+  // Both must outlive this object.
   ReadPlanner(const StreamSections<S>& sections, BlockCache<S>& cache) : sections_(sections), cache_(cache) {}
 
-  // What to read for a request: of a slice across the last axis that moves along it several at once, as the next ones are in the same
-  // cache lines. `limit`: of what the reader keeps, in bytes.
+  // The samples to read for a request. If slices across the last axis are read one after the other, several are read at once, because the
+  // next ones are in the same cache lines. `limit`: the reader's cache limit in bytes.
   Progression with_columns(size_t l, const Progression& in_level, const Selection& selection, u64 limit) const;
 
-  // Plans of the levels, see plan_item. Beside the read before, or where a block was read in part, they have whole blocks.
+  // Plans of the levels, see plan_item. They have whole blocks if the read is beside the last one, or if a block is cached in part.
   std::vector<LevelPlan> plans_for(size_t l, const Progression& wanted, const Selection& selection) const;
 
-  // The ranges of all blocks that are needed and not cached, level by level until none is missing, and the cached ones in `levels` (or
-  // null). Whether blocks of the finest of these levels are among them. Of levels finer than `readable`, nothing can be fetched.
+  // Collects the ranges of all needed blocks that are not cached, level by level until a level is cached completely, and puts the cached
+  // blocks into `levels` (may be null). Returns whether the finest level has blocks to decode. Ranges of levels finer than `readable` are
+  // not collected.
   bool collect(const std::vector<LevelPlan>& plans, u64 item, Fetched& fetched, std::vector<LevelBlocks<S>>* levels, size_t readable = 0);
 
-  // The read that later ones may be beside.
+  // Remembers a read. Later reads are compared with it to see whether they are beside it.
   void remember(size_t l, const Progression& in_level) {
     last_level_ = l;
     last_ = in_level;

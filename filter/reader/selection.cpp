@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-// Puts a slower repetition in front of a nest, joined with the slowest of it if the two are one progression.
+// Puts a slower repetition in front of a nest. Joins it with the slowest one if the two form one progression.
 void add_slower(std::vector<Selection::Repetition>& nest, Selection::Repetition slower) {
   if (!nest.empty()) {
     Selection::Repetition& faster = nest.front();
@@ -25,7 +25,7 @@ void add_slower(std::vector<Selection::Repetition>& nest, Selection::Repetition 
   nest.insert(nest.begin(), slower);
 }
 
-// The progression of an axis of the codec that has all samples of its nest. A nest that it has no more than is dropped.
+// Sets an axis's progression so that it has all samples of its nest. Drops the nest if the progression has no others.
 void set_progression(Selection& s, size_t a) {
   std::vector<Selection::Repetition>& nest = s.nested[a];
   if (nest.empty()) return;
@@ -43,7 +43,7 @@ void set_progression(Selection& s, size_t a) {
 }  // namespace
 
 u64 requested_elements(const stz_layout& layout, const Request& request) {
-  u64 elements = 1;  // at most those of the array
+  u64 elements = 1;  // no overflow: at most the array's elements
   bool empty = false;
   for (int r = 0; r < layout.rank; r++) {
     const u64 extent = layout.shape[r], start = request.start[r], count = request.count[r], step = request.step_of(r);
@@ -65,14 +65,15 @@ Selection select(const Header& h, const Request& request) {
   s.elements = requested_elements(h.layout, request);
   s.empty = s.elements == 0;
   if (s.empty) return s;
-  u64 strides[STZ_MAX_RANK], stride = width * parts;  // of the output, bytes
+  u64 strides[STZ_MAX_RANK], stride = width * parts;  // of the output, in bytes
   for (int r = rank - 1; r >= 0; r--) {
     strides[r] = stride;
     stride *= request.count[r];
   }
   s.bytes = stride;
   const CodecAxes codec_axes(h);
-  Index samples{1, 1, 1, 1};  // of the codec's axes, as far as their axes of the array have been seen
+  // per axis of the codec: the product of the extents of the array's axes seen so far
+  Index samples{1, 1, 1, 1};
   u64 items = 1;
   for (size_t k = codec_axes.order.size(); k-- > 0;) {
     const CodecAxes::Axis& axis = codec_axes.order[k];
@@ -100,7 +101,7 @@ Selection select(const Header& h, const Request& request) {
 std::vector<SelectedRun> Selection::runs_between(const Progression& p, size_t a, i64 low, i64 high) const {
   std::vector<SelectedRun> runs{{p.start[a], 0}};
   if (nested[a].empty()) return runs;
-  i64 reach = 0;  // from the first sample to the last of the repetitions that are left
+  i64 reach = 0;  // distance from the first sample to the last of the repetitions still to come
   for (const Repetition& r : nested[a]) reach += (r.count - 1) * r.step / scale(p, a);
   for (size_t k = 0; k + 1 < nested[a].size(); k++) {
     const Repetition& r = nested[a][k];

@@ -1,4 +1,4 @@
-// The source of a stream's bytes for partial reads: memory, a file, or a function of the caller.
+// The source of a stream's bytes for partial reads: memory, a file, or a callback.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -19,12 +19,12 @@ class Source {
   Source& operator=(const Source&) = delete;
 
   u64 size() const { return size_; }
-  // The stream, if all of it is in memory, else null.
+  // The stream if all of it is in memory, else null.
   virtual const u8* memory() const { return nullptr; }
-  // Bytes that were fetched, or looked at in memory.
+  // Number of bytes that were fetched, or used in place if the stream is in memory.
   u64 bytes_read() const { return bytes_read_; }
 
-  // Bytes [offset, offset + size) to `out`. Fails with STZ_ERROR_TRUNCATED beyond the stream, with STZ_ERROR_READ if they cannot be had.
+  // Copies bytes [offset, offset + size) to `out`. Fails with STZ_ERROR_TRUNCATED beyond the end, with STZ_ERROR_READ if fetching fails.
   void read(u64 offset, u64 size, u8* out) {
     for_pieces(offset, size, [&](u64 at, u64 n, const u8* peeked) {
       if (peeked)
@@ -36,7 +36,7 @@ class Source {
       out += n;
     });
   }
-  // The same for a few bytes whose meaning tells what to read next: they are kept, so that nothing is fetched twice.
+  // As read(), and keeps the bytes, so that they are never fetched twice. For headers and directories, which tell what to read next.
   void peek(u64 offset, u64 size, u8* out) {
     read(offset, size, out);
     std::vector<ByteRange> missing;
@@ -45,9 +45,9 @@ class Source {
     });
     for (const ByteRange& r : missing) peeked_.emplace(r.offset, Bytes(out + (r.offset - offset), out + (r.offset - offset) + r.size));
   }
-  // Some of what was peeked at may be damaged: all of it is to be fetched again, the source may do better next time.
+  // Drops all kept bytes. They may be damaged, and the source may deliver better ones next time.
   void forget_peeked() { peeked_.clear(); }
-  // Of ranges by rising offset what was not peeked at.
+  // The parts of ranges that peek() did not keep. The ranges must be sorted by offset.
   std::vector<ByteRange> not_peeked(const std::vector<ByteRange>& ranges) const {
     std::vector<ByteRange> missing;
     for (const ByteRange& r : ranges)
@@ -60,7 +60,7 @@ class Source {
       });
     return missing;
   }
-  // As read(), in memory and without a copy.
+  // As read(), but returns a pointer into memory() instead of a copy.
   const u8* view(u64 offset, u64 size) {
     for_pieces(offset, size, [&](u64, u64 n, const u8* peeked) {
       if (!peeked) bytes_read_ += n;
@@ -71,7 +71,8 @@ class Source {
  private:
   virtual void fetch(u64 offset, u64 size, u8* out) = 0;
 
-  // Calls f(offset, size, bytes) for the pieces of a range that were peeked at and for those between them (null).
+  // Splits a range into pieces that were kept by peek() and pieces between them. Calls f(offset, size, bytes); `bytes` is null for the
+  // latter.
   template <class F>
   void for_pieces(u64 offset, u64 size, F f) const {
     require(offset <= size_ && size <= size_ - offset, STZ_ERROR_TRUNCATED);
@@ -94,10 +95,10 @@ class Source {
 
   const u64 size_;
   u64 bytes_read_ = 0;
-  std::map<u64, Bytes> peeked_;  // by offset; they do not overlap
+  std::map<u64, Bytes> peeked_;  // by offset; ranges do not overlap
 };
 
-// A stream in a source: all of it, or one of those that a patched stream consists of. The source must live as long as this.
+// One stream in a source: all of the source, or one of the streams in a patched stream. The source must outlive this object.
 class SourcePart {
  public:
   explicit SourcePart(Source& source) : source_(source), offset_(0), size_(source.size()) {}
@@ -112,7 +113,7 @@ class SourcePart {
   void read(u64 offset, u64 size, u8* out) { source_.read(place(offset, size), size, out); }
   void peek(u64 offset, u64 size, u8* out) { source_.peek(place(offset, size), size, out); }
   const u8* view(u64 offset, u64 size) { return source_.view(place(offset, size), size); }
-  // Of ranges by rising offset what was not peeked at, in terms of the source.
+  // As Source::not_peeked(). The result has offsets in the source.
   std::vector<ByteRange> not_peeked(std::vector<ByteRange> ranges) const {
     for (ByteRange& r : ranges) r.offset = place(r.offset, r.size);
     return source_.not_peeked(ranges);

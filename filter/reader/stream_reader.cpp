@@ -5,7 +5,7 @@
 namespace stz {
 
 Header peek_header(SourcePart& source) {
-  constexpr u64 first_peek = 512;  // headers are shorter, or a little longer; those of patched streams may be much longer
+  constexpr u64 first_peek = 512;  // most headers are shorter; those of patched streams may be much longer
   constexpr u64 longest = max_header_size + max_patches * max_patch_entry_size;
   Bytes head;
   for (u64 wanted = first_peek;; wanted *= 8) {
@@ -78,7 +78,7 @@ void StreamReader::limit(u64 cache_bytes) {
     Bytes().swap(payload_);
 }
 
-// The payload of a stream without blocks; its check covers all of the stream.
+// Reads the payload of a stream without blocks. This needs the whole stream, because one check covers all of it.
 void StreamReader::load_payload() {
   Bytes stream(size_t(source_.size()));
   source_.read(0, stream.size(), stream.data());
@@ -88,7 +88,7 @@ void StreamReader::load_payload() {
   payload_ = std::move(stream);
 }
 
-// From the array in the payload, or from the element that fills it.
+// Copies from the array in the payload; a constant array has only one element there.
 void StreamReader::copy_payload(const Request& request, u8* out) const {
   const int rank = header_.layout.rank;
   const size_t element = element_size(header_.layout.dtype);

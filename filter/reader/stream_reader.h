@@ -1,11 +1,11 @@
-// Reads parts of an ordinary stream: of any form but patched.
+// Partial reads of a stream of any form except patched.
 #pragma once
 #include "reader/array_reader.h"
 #include "reader/part_reader.h"
 
 namespace stz {
 
-// The header at the beginning of a stream.
+// Reads the header at the beginning of a stream.
 Header peek_header(SourcePart& source);
 
 class StreamReader : public ArrayReader {
@@ -25,7 +25,7 @@ class StreamReader : public ArrayReader {
   void verify(bool on) override {
     if (blocks_) blocks_->verify(on);
   }
-  // What it holds that no limit changes.
+  // Bytes that no cache limit frees.
   u64 fixed_bytes() const { return sizeof *this + (blocks_ ? blocks_->fixed_bytes() : 0); }
 
  private:
@@ -36,8 +36,9 @@ class StreamReader : public ArrayReader {
 
   SourcePart source_;
   Header header_;
-  std::unique_ptr<PartReader> blocks_;  // form blocks
-  Bytes payload_;                       // of the other forms: the array or its only element, once it is needed
+  std::unique_ptr<PartReader> blocks_;  // if the form is blocks
+  // For other forms: the array, or its only element. Read when first needed.
+  Bytes payload_;
   u64 limit_;
 };
 

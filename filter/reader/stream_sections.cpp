@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 first_peek = 1024;  // bytes of a section that are fetched to see how long its directory is
+constexpr u64 first_peek = 1024;  // bytes of a section to fetch first, to see how long its directory is
 
 }  // namespace
 
@@ -21,7 +21,7 @@ StreamSections<S>::StreamSections(Header& header, SourcePart& source)
       finest_directory_(base_level()),
       directory_(base_level()),
       reach_(base_level()) {
-  require(source.size() <= stream_bytes(header), STZ_ERROR_CORRUPT);  // less: what is read is what counts
+  require(source.size() <= stream_bytes(header), STZ_ERROR_CORRUPT);  // truncated is allowed: only what is read must exist
   u64 offset = sections_offset(header);
   for (u64 n : header.section) {
     section_.push_back({offset, n});
@@ -125,12 +125,12 @@ void StreamSections<S>::read_base_section() {
   const ByteRange range = section(base_level());
   require(source_.present(range.offset, range.size) == range.size, STZ_ERROR_TRUNCATED);
   Buffer<u8> bytes(size_t(range.size));
-  source_.peek(range.offset, range.size, bytes.data());  // a reader may be closed and opened again
+  source_.peek(range.offset, range.size, bytes.data());  // kept: a reader may be closed and opened again
   base_ = decode_base_section(header_, hierarchy_, quantizer_, bytes.data(), size_t(range.size), state_, base_literals_);
   sort_literals(base_literals_);
 }
 
-// Fetches as much of a section as read(section, directory) needs: it returns how many bytes that is, or 0 when it is done.
+// Fetches as much of a section as read(section, directory) needs. `read` returns the number of bytes that it needs, or 0 when it is done.
 template <class S>
 template <class Read>
 void StreamSections<S>::read_directory_of(const ByteRange& range, std::unique_ptr<const LevelDirectory>& directory, Read read) {

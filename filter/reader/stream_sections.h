@@ -1,5 +1,5 @@
-// The sections of a stream that is read in parts: the palette, the base section, decoded, and the directories of levels. Each is read when
-// first needed.
+// The sections of a stream that is read in parts: palette, decoded base section and directories of levels. Each is read when it is first
+// needed.
 #pragma once
 #include <memory>
 
@@ -13,18 +13,18 @@ namespace stz {
 template <class S>
 class StreamSections {
  public:
-  // Both must live as long as this.
+  // Both must outlive this object.
   StreamSections(Header& header, SourcePart& source);
 
-  // How many refinements of the codes are taken from now on (format/layers.h), at most those that there are.
+  // Sets the number of refinements of the quantization indices to use (format/layers.h), at most those that the stream has.
   void take(size_t refinements) { taken_ = refinements; }
   size_t taken() const { return taken_; }
 
-  // Reads palette, base section and the directories of all levels down to l, as far as they have not been read; of refinements, those that
-  // are taken.
+  // Reads the palette, the base section and the directories of all levels down to l, unless they were read before. Directories of
+  // refinements are read only for the refinements in use.
   void read_directories(size_t l);
-  // The same as far as they are whole. Returns the finest level down to which they are, and why no finer one; fails if even the base
-  // section is damaged.
+  // As read_directories(), but stops at damage: returns the finest level whose directories are intact, and sets `code` to the error that
+  // stopped it (or STZ_OK). Fails if the base section is damaged.
   size_t read_whole_directories(size_t l, int& code);
 
   const Header& header() const { return header_; }
@@ -32,31 +32,31 @@ class StreamSections {
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
   size_t base_level() const { return size_t(hierarchy_.base_level); }
   u64 block_count_of_all_levels() const;
-  // About what it holds in memory.
+  // Approximate memory use.
   u64 bytes() const;
 
-  // What follows is there once the directories are read.
+  // The members below are valid once the directories are read.
   const DecodedLevel<S>& base() const { return base_; }
-  const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // by rising index
-  // One of no streams for a level whose directory is damaged and was not asked for (read_whole_directories).
+  const std::vector<LiteralElement>& base_literals() const { return base_literals_; }  // sorted by index
+  // An empty directory if read_whole_directories() stopped before this level.
   const LevelDirectory& directory(size_t l) const { return directory_[l] ? *directory_[l] : unread_; }
-  // Of a refinement; null if it adds nothing to the level.
+  // The directory of a refinement; null if it adds no bits to the level.
   const LevelDirectory* refined_directory(size_t r, size_t l) const {
     return header_.layers.added_bits(r, l) ? refined_[r].directory[l].get() : nullptr;
   }
   const std::vector<LevelReach>& reach() const { return reach_; }  // of every level below the base level
 
-  // The number, among those of all items, of the i-th block of an item's plan.
+  // The number of the i-th block of an item's plan among the blocks of all items.
   u64 block_number(const LevelPlan& plan, u64 item, u64 i) const {
     return item * block_count(hierarchy_.level[plan.l]) + plan.block(hierarchy_.level[plan.l], i);
   }
 
-  // Calls f(k, range) for every stream of a block that is not empty and that the wanted classes need; k: its place in the directory.
+  // Calls f(k, range) for every non-empty stream of a block that the wanted classes need. k: its index in the block's directory entry.
   template <class F>
   void for_streams(const LevelPlan& plan, u64 number, F f) const {
     for_streams_of(directory(plan.l), section(plan.l), size_t(header_.masked), plan, number, f);
   }
-  // The same for the refinements that are taken: f(refinement, k, range).
+  // The same for the refinements in use: f(refinement, k, range).
   template <class F>
   void for_refined_streams(const LevelPlan& plan, u64 number, F f) const {
     for (size_t r = 0; r < taken_; r++)
@@ -65,13 +65,13 @@ class StreamSections {
   }
 
  private:
-  using Directories = std::vector<std::unique_ptr<const LevelDirectory>>;  // by level; null: not read yet, and without memory
+  using Directories = std::vector<std::unique_ptr<const LevelDirectory>>;  // by level; null: not read yet
 
   // The sections of a refinement, by level.
   struct Refinement {
     std::vector<ByteRange> section;
     Directories directory;
-    size_t finest;  // directories of this level and coarser ones are read
+    size_t finest;  // directories of this level and of coarser ones are read
   };
 
   template <class F>
@@ -92,17 +92,17 @@ class StreamSections {
   void read_coarsest();
   void read_level_directory(size_t l);
   void read_level_directories(size_t l);
-  void read_refined_directories(size_t r, size_t l);  // of a refinement
+  void read_refined_directories(size_t r, size_t l);
 
-  Header& header_;  // changed by read_palette() alone
+  Header& header_;  // only read_palette() changes it
   SourcePart& source_;
   const Hierarchy hierarchy_;
   const std::vector<Quantizer<S>> quantizer_;
-  std::vector<ByteRange> section_;  // in the stream: the base section, then levels base_level - 1 .. 0
+  std::vector<ByteRange> section_;  // ranges in the stream: the base section, then levels base_level - 1 .. 0
   DecodedLevel<S> base_;            // empty: not read yet
   std::vector<LiteralElement> base_literals_;
   ParameterState state_;
-  size_t finest_directory_;  // directories of this level and coarser ones are read
+  size_t finest_directory_;  // directories of this level and of coarser ones are read
   Directories directory_;
   const LevelDirectory unread_;
   std::vector<LevelReach> reach_;
