@@ -7,14 +7,15 @@
 namespace stz {
 namespace {
 
-constexpr u64 least_gap = 4;  // planes without changes between two boxes
+constexpr u64 least_gap = 4;  // fewest planes without changes between two boxes
 
-// For each axis, which planes across it, inside a box, hold an element in the state.
+// For each axis: marks of the planes across it, inside a box, that hold an element in the wanted state.
 using Signatures = std::vector<std::vector<u8>>;
 
 struct Survey {
   Signatures planes;
-  u64 wanted = 0, others = 0;  // elements in the state; elements that are kept if that is not the state, fresh ones if it is
+  // elements in the wanted state, and in the opposite one
+  u64 wanted = 0, others = 0;
 };
 
 Survey survey(const stz_layout& layout, const Changes& changes, Change wanted, const ChangedBox& box) {
@@ -42,7 +43,7 @@ Survey survey(const stz_layout& layout, const Changes& changes, Change wanted, c
   return found;
 }
 
-// Without the empty planes at its ends.
+// Removes empty planes at the ends of a box.
 void shrink(ChangedBox& box, Signatures& planes, int rank) {
   for (int a = 0; a < rank; a++) {
     std::vector<u8>& marks = planes[size_t(a)];

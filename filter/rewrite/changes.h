@@ -1,4 +1,4 @@
-// Finds the elements of an array that differ from its decoded last stream.
+// Finds the elements of an array that differ from what its previous stream decodes to.
 #pragma once
 #include "base/buffer.h"
 #include "stz.h"
@@ -6,9 +6,10 @@
 namespace stz {
 
 enum class Change : u8 {
-  kept = 0,   // the bits are those of the old stream: they have to stay as they are
+  kept = 0,   // same bits as decoded from the old stream: they must stay as they are
   fresh = 1,  // a program wrote another value
-  free = 2,   // the same bits, of a value that every stream stores exactly: NaN, an infinity, the fill value
+  // same bits, but every stream stores this value exactly: NaN, an infinity, the fill value
+  free = 2,
 };
 
 struct Changes {
@@ -16,10 +17,10 @@ struct Changes {
   u64 kept = 0, fresh = 0;
 };
 
-// `marks` has one byte for each element. Sets `mark` in those whose elements have the same bits in both arrays. Returns how many.
+// Sets `mark` in the mark bytes (one per element) of elements that have the same bits in both arrays. Returns how many have.
 u64 mark_equal(const stz_layout& layout, const u8* before, const u8* now, u8 mark, u8* marks);
 
-// `marks` becomes the state: kept where it has `mark`, else fresh.
+// Turns `marks` into states: kept (or free) where `mark` is set, else fresh.
 Changes find_changes(const stz_layout& layout, Buffer<u8> marks, u8 mark, const u8* now, const stz_options& options);
 
 }  // namespace stz

@@ -9,13 +9,13 @@
 namespace stz {
 namespace {
 
-constexpr double rounding_up = 1 + 1e-14;  // more than the few roundings of a product of positive numbers
+constexpr double rounding_up = 1 + 1e-14;  // covers the few roundings of a product of positive numbers
 
-// Was an element stored exactly before, because it had the fill value of the old stream?
+// Whether an element was stored exactly before, because it had the fill value of the old stream.
 bool was_fill(const Rewrite& r, u64 bits) { return r.old.has_fill && bits == r.old.fill; }
 
-// The largest magnitude of the finite numbers among the elements in a state. Where no changes are known, all were kept. What the new
-// stream has for fill values counts as kept, unless the old one had too.
+// The largest magnitude of the finite numbers among the elements in a state. Without a list of changes all elements are kept. Free elements
+// count as kept, unless they had the old stream's fill value: a new fill value may not have been exact in the old stream.
 double largest_magnitude(const Rewrite& r, Change state) {
   const size_t element = element_size(r.layout.dtype), width = component_size(r.layout.dtype);
   const bool swap = swapped(r.layout), known = r.changes.state.size() != 0;
@@ -39,8 +39,8 @@ double absolute_of_kept(const Rewrite& r, double relative) {
   return relative == 0 ? 0 : absolute_of(relative, largest_magnitude(r, Change::kept));
 }
 
-// What was written has lost in all, in the unit of the data, under a point-wise bound. `data` has it as it was written, |x| (1 - prior) at
-// least.
+// The total error of written elements under a point-wise bound, in the unit of the data. `data` has the written values, whose magnitude is
+// at least |x| (1 - prior) for an original x.
 double absolute_of_written(const Rewrite& r) {
   if (r.options.prior_bound == 0) return finite(r.options.bound * largest_magnitude(r, Change::fresh) * rounding_up);
   if (!(r.options.prior_bound < 1)) return STZ_UNKNOWN_BOUND;
@@ -48,7 +48,7 @@ double absolute_of_written(const Rewrite& r) {
   return finite(relative / (1 - r.options.prior_bound) * largest_magnitude(r, Change::fresh) * rounding_up);
 }
 
-// A point-wise bound becomes one in the unit of the data, which holds beside what was kept.
+// Converts a point-wise bound to one in the unit of the data, so that it can be combined with the bound of kept elements.
 void make_absolute(Header& h, const Rewrite& r) {
   h.mode = STZ_ABSOLUTE;
   h.bound = finite(h.bound * largest_magnitude(r, Change::fresh) * rounding_up);
@@ -96,7 +96,7 @@ double prior_of_written(const stz_layout& layout, const u8* data, const stz_opti
   return absolute_of(options.prior_bound, largest_magnitude_of_all(layout, data));
 }
 
-// Sets the mode and the bound over a lossless stream. What it had lost before is in its accumulated bound, in the unit of the data.
+// Sets mode and bound when the old stream is lossless. Its accumulated bound, if any, is in the unit of the data.
 static void state_bound_over_exact(Header& h, const Rewrite& r) {
   const double before = accumulated_before(r.old), written = h.accumulated_bound;
   h.accumulated_bound = std::max(before, written);
@@ -106,7 +106,7 @@ static void state_bound_over_exact(Header& h, const Rewrite& r) {
   make_absolute(h, r);
 }
 
-// Sets the mode and the bound.
+// Sets mode, bound and accumulated bound.
 static void state_bound(Header& h, const Rewrite& r, double base_relaxed) {
   h.mode = r.options.mode;
   h.bound = r.options.bound;
@@ -125,16 +125,16 @@ static void state_bound(Header& h, const Rewrite& r, double base_relaxed) {
     h.mode = STZ_ABSOLUTE;
   }
   h.accumulated_bound = std::max(h.accumulated_bound, before);
-  if (relaxed > std::max(base_relaxed, kept)) kept = relaxed;  // of an enhanced base that has been replaced
+  if (relaxed > std::max(base_relaxed, kept)) kept = relaxed;  // the base was enhanced and has been replaced
   if (kept <= h.bound) return;
   h.bound = kept;
-  // Programs that tell people what has become of a bound look here.
+  // Tools that report how a bound grew look at the accumulated bound.
   if (h.mode == STZ_ABSOLUTE) h.accumulated_bound = std::max(h.accumulated_bound, kept);
 }
 
 void state_error(Header& h, const Rewrite& r, double base_relaxed) {
   state_bound(h, r, base_relaxed);
-  // An accumulated bound holds for every element: for what was written now, too.
+  // An accumulated bound must hold for every element, including those written now.
   if (h.accumulated_bound > 0) h.accumulated_bound = std::max(h.accumulated_bound, h.bound);
 }
 

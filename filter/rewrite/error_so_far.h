@@ -1,48 +1,48 @@
-// The errors that a patched stream states. Kept samples have the error of the stream that they came out of, whatever the options of the
-// rewrite are.
+// The error bounds that the header of a patched stream records. Kept samples keep the error of the stream that they came from, whatever the
+// options of the rewrite are.
 #pragma once
 #include "format/frame.h"
 #include "rewrite/changes.h"
 
 namespace stz {
 
-// A rewrite: the array, what of it was kept, and the stream that it came out of, whose header is `old`.
+// One rewrite: the array, its changes, and the stream `previous` with header `old` that the array came from.
 struct Rewrite {
   const stz_layout& layout;
   const u8* data;
   const stz_options& options;
-  const Changes& changes;  // none: all was kept
+  const Changes& changes;  // empty: all elements are kept
   const Header& old;
   const u8* previous;
 };
 
-// The largest bound of any part of a stream: for a patched one, of the base and of all patches. `relaxed`: the bound that holds after
-// enhancement. Parts in another mode than the whole are left out: when they became parts, the whole was given a bound that holds for them.
+// The largest bound of any part of a stream: for a patched stream, of its base and all patches. `relaxed`: the bound after enhancement.
+// Parts in another mode than the whole are left out, because the whole was given a bound that covers them when they were added.
 double largest_bound(const Header& h, const u8* stream, bool relaxed);
 
-// The accumulated bound of a stream, in the unit of its bound. STZ_UNKNOWN_BOUND if its samples lost something before, but it does not
-// record how much.
+// The accumulated bound of a stream, in the unit of its bound. STZ_UNKNOWN_BOUND if its samples were lossy before but the stream does not
+// record by how much.
 double accumulated_before(const Header& h);
 
-// How far kept samples may be from those that were compressed first, in the unit of the data. STZ_UNKNOWN_BOUND: not known.
+// The largest error of kept samples against the originals that were compressed first, in the unit of the data; or STZ_UNKNOWN_BOUND.
 double error_of_kept(const Rewrite& rewrite);
 
-// What elements that were written had lost before: options.prior_bound, in the unit of the data. 0: nothing.
+// The error that written elements had before: options.prior_bound, converted to the unit of the data. 0: none.
 double prior_of_written(const stz_layout& layout, const u8* data, const stz_options& options);
 
-// Turns a bound that is relative to the samples x that were compressed first into an absolute one. largest_magnitude: of the samples x'
-// that they are now. |x - x'| <= relative |x| says that |x - x'| <= relative / (1 - relative) |x'|.
+// Converts a bound relative to the originals x into an absolute one. largest_magnitude: of the decoded samples x'. |x - x'| <= relative |x|
+// implies |x - x'| <= relative / (1 - relative) |x'|.
 double absolute_of(double relative, double largest_magnitude);
 
-// The largest magnitude of the finite numbers of an array of which all was kept.
+// The largest magnitude of the finite numbers in an array; all its elements count as kept.
 double largest_magnitude_of_all(const stz_layout& layout, const u8* data);
 
-// Sets the mode and the bound of a patched stream, so that they hold for every element, and its accumulated bound. The mode is that of the
-// options, or absolute if what was kept has another one. `base_relaxed`: what the base of the stream promises. Readers count it besides the
-// bound.
+// Sets mode, bound and accumulated bound of a patched stream so that they hold for every element. The mode is that of the options, or
+// absolute if kept elements have another mode. `base_relaxed`: the bound of the stream's base after enhancement, which readers take into
+// account in addition to the bound.
 void state_error(Header& h, const Rewrite& rewrite, double base_relaxed);
 
-// States that besides, what was kept of other streams may be so far from what was compressed first: a bound in the unit of the data.
+// Extends these bounds to elements kept from other streams. `error`: their largest error, in the unit of the data.
 void state_error_of_others(Header& h, const Rewrite& rewrite, double error);
 
 }  // namespace stz

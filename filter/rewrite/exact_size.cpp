@@ -14,7 +14,7 @@ namespace {
 
 constexpr u64 number_of_boxes = 8, most_in_a_box = u64(1) << 14;
 
-// Boxes as nearly cubic as the array allows.
+// A box that is as nearly cubic as the array allows.
 Patch box_within(const stz_layout& layout) {
   Patch box = {};
   std::copy(layout.shape, layout.shape + layout.rank, box.extent);
@@ -27,8 +27,8 @@ Patch box_within(const stz_layout& layout) {
   return box;
 }
 
-// The k-th box lies in the k-th of as many parts along the slowest axis that is longer than the box, and at the places of a sequence that
-// fills an interval evenly (multiples of the golden ratio) along the others.
+// Spreads the boxes evenly. Along the slowest axis longer than the box, the k-th box lies in the k-th of number_of_boxes parts. Along the
+// other axes a low-discrepancy sequence (multiples of the golden ratio) gives the places.
 void place(Patch& box, u64 k, const stz_layout& layout) {
   constexpr double golden_ratio = 0.6180339887498949;
   double step = golden_ratio, at = (double(k) + 0.5) / double(number_of_boxes);

@@ -12,10 +12,10 @@ namespace {
 
 struct BoxElements {
   Buffer<u8> data;
-  Buffer<u8> hidden;  // 1 for each element where the patch is transparent
+  Buffer<u8> hidden;  // 1 for each element that the patch hides (transparent there)
 };
 
-// Of integer types, what is free is hidden too: fill values need the place in which the pattern is to stand.
+// For integer types free elements are hidden too: the pattern needs the place of the stream's fill value.
 BoxElements gather(const stz_layout& layout, const u8* data, const Changes& changes, Change wanted, const ChangedBox& box) {
   const size_t element = element_size(layout.dtype);
   const u8 hidden = u8(wanted == Change::kept ? Change::fresh : Change::kept);
@@ -33,7 +33,7 @@ BoxElements gather(const stz_layout& layout, const u8* data, const Changes& chan
   return gathered;
 }
 
-// Bits that no component of the elements that are not hidden has.
+// The bit patterns that the components of visible elements use: all of them for integers, only special values for floating-point types.
 class UnusedBits {
  public:
   UnusedBits(const BoxElements& box, const stz_layout& layout) : width_(component_size(layout.dtype)), is_signed_(is_signed(layout.dtype)) {
@@ -51,16 +51,16 @@ class UnusedBits {
     compact();
   }
 
-  // Whether an integer within `bound` of that of `bits` is used.
+  // Whether a visible integer lies within `bound` of `bits`.
   bool is_used(u64 bits, double bound) const {
-    const u64 top = is_signed_ ? u64(1) << (8 * width_ - 1) : 0;  // so that bits have the order of the integers
+    const u64 top = is_signed_ ? u64(1) << (8 * width_ - 1) : 0;  // flips the sign bit, so that bits sort like the integers
     return std::any_of(used_.begin(), used_.end(), [&](u64 used) {
       const u64 x = used ^ top, y = bits ^ top;
       return double(x > y ? x - y : y - x) <= bound;
     });
   }
 
-  // Among `count` values from `first` on. False if all are used.
+  // Finds unused bits among `count` values from `first` on. Returns false if all are used.
   bool find(u64 first, u64 count, u64& bits) const {
     auto at = std::lower_bound(used_.begin(), used_.end(), first);
     for (u64 i = 0; i < count; i++, ++at)
@@ -83,8 +83,9 @@ class UnusedBits {
   std::vector<u64> used_;
 };
 
-// A value for hidden elements: a quiet NaN for floating-point types, which the codec masks; for integers the fill value of the patch, which
-// it masks as well, unless the data's own fill value needs that place: for missing samples, or to be kept off by others.
+// Chooses the pattern for hidden elements. For floating-point types it is a quiet NaN, which the codec masks. For integers it becomes the
+// fill value of the patch, which is masked as well. That fails if the data's own fill value is in use, or within the bound of a visible
+// value.
 bool choose_pattern(const BoxElements& box, const stz_layout& layout, stz_options& options, u64& pattern) {
   const UnusedBits unused(box, layout);
   const size_t width = component_size(layout.dtype);
@@ -124,7 +125,7 @@ bool encode_patch(const stz_layout& layout, const u8* data, const Changes& chang
     hide(elements, layout, patch.pattern);
   }
   STZ_FAULT_POINT(patch_elements, elements.data.data(), elements.data.size());
-  options.layers = 1;  // of the base alone
+  options.layers = 1;  // only the base has layers
   std::fill(std::begin(options.layer_bounds), std::end(options.layer_bounds), 0);
   options.enhance = STZ_ENHANCE_NONE;
   result.stream = encode(patch_layout(layout, patch), elements.data.data(), options);

@@ -1,4 +1,4 @@
-// A patch: the elements of a box in one state, as a stream of their own.
+// Encodes a patch: the elements of a box that are in one state, as a stream of its own.
 #pragma once
 #include "format/patches.h"
 #include "rewrite/boxes.h"
@@ -10,8 +10,8 @@ struct EncodedPatch {
   Bytes stream;
 };
 
-// Compresses the elements of `box` that are in state `wanted`, or are free, as `options` say. Where others lie between them, the patch is
-// transparent there. False if that cannot be said, because integers use every value that could stand for it.
+// Compresses the elements of `box` that are in state `wanted`, or are free, with `options`. The patch is transparent at all other elements.
+// Returns false if that is impossible: an integer type may have no unused value to mark transparent elements.
 bool encode_patch(const stz_layout& layout, const u8* data, const Changes& changes, Change wanted, const ChangedBox& box,
                   stz_options options, EncodedPatch& result);
 

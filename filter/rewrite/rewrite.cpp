@@ -22,7 +22,7 @@
 namespace stz {
 namespace {
 
-constexpr size_t most_boxes = 16;  // that one rewrite adds
+constexpr size_t most_boxes = 16;  // most boxes that one rewrite adds
 
 class Rewriter {
  public:
@@ -43,7 +43,8 @@ class Rewriter {
     if (!compare_with_candidates()) return encode_layered(layout_, data_, options_);
     ask_for_checks();
     if (equal_ == element_count(layout_))
-      return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();  // later versions may add to it
+      // Without changes the old stream is the result; later rewrites may patch it.
+      return previous_size_ <= bytes_ + 64 ? Bytes(previous_, previous_ + previous_size_) : without_loss();
     changes_ = find_changes(layout_, copied(of_base_), 1, data_, options_);
     STZ_FAULT_POINT_UP_TO(changes, changes_.state.data(), changes_.state.size(), u8(Change::free));
     const Changes elsewhere = kept_of_others();
@@ -70,7 +71,7 @@ class Rewriter {
     return marks;
   }
 
-  // A stream that holds its samples exactly: they may be quantised, but have lost something before.
+  // Takes over the earlier error of a candidate that is exact itself, but whose samples were lossy before: they may be quantized again.
   void inherit(const Header& header, const PreviousStream& stream) {
     Buffer<u8> before(bytes_), marks = zeros(size_t(element_count(layout_)));
     decode(stream.data, stream.size, before.data(), bytes_, thread_count(options_.threads));
@@ -82,7 +83,8 @@ class Rewriter {
     options_.prior_bound = std::max(options_.prior_bound, prior);
   }
 
-  // Which elements are those of a candidate. The one that has most becomes the previous stream. False if none has any.
+  // Finds the elements that equal those of a candidate. The candidate with most of them becomes the previous stream. Returns false if there
+  // are none.
   bool compare_with_candidates() {
     const auto elements = size_t(element_count(layout_));
     Buffer<u8> before(candidates_.empty() ? 0 : bytes_);
@@ -107,7 +109,8 @@ class Rewriter {
     return true;
   }
 
-  // Elements that have the bits of another candidate than the previous stream. They may be of an array that was changed in part as well.
+  // Elements that equal those of another candidate, but not of the previous stream. They may come from an array that was changed in part,
+  // too.
   Changes kept_of_others() {
     Changes others;
     if (equal_streams_.size() == 1) return others;
@@ -131,7 +134,7 @@ class Rewriter {
     }
   }
 
-  // What is kept of the previous stream gets the content checks that the options ask for and it was written without.
+  // Adds content checks to the previous stream, if the options ask for them and it has none.
   void ask_for_checks() {
     if (options_.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(previous_, previous_size_)) return;
     with_checks_ = with_content_check(previous_, previous_size_, thread_count(options_.threads));
@@ -152,8 +155,9 @@ class Rewriter {
 
   Bytes without_loss() const { return encode_layered(layout_, data_, lossless_options()); }
 
-  // All that differs from the base of a patched stream, as one layer of lossless patches; or the array without loss, if that is shorter.
-  // Scattered elements are masked in a patch: between what the base shows, they would take several times as long to code, and more bytes.
+  // Encodes everything that differs from the base of a patched stream as one layer of lossless patches, or the whole array losslessly if
+  // that is shorter. Scattered elements are masked in a patch: to code them together with the base's elements between them would take
+  // several times as long, and more bytes.
   Bytes exact_over_base() const {
     if (old_.form != Form::patched) return without_loss();
     Buffer<u8> base(bytes_), marks = zeros(size_t(element_count(layout_)));
@@ -176,7 +180,7 @@ class Rewriter {
       if (missed.kept != 0) best = kept_over_new(parts, missed);
     }
     keep_shorter(best, changed_over_old(elsewhere));
-    // Half of the estimate: it may be too high. What was found last is out of date where much is new.
+    // Half of the estimate is used, because it may be too high. The size found last is out of date if much has changed.
     const bool is_known = old_.exact_size != 0 && changes_.fresh <= element_count(layout_) / 4;
     const u64 exact_size = is_known ? old_.exact_size : estimate_exact_size(layout_, data_, lossless_options()) / 2;
     if (best.empty() || exact_size_is_due(best.size(), exact_size)) {
@@ -187,8 +191,8 @@ class Rewriter {
     return is_known ? best : with_exact_size(std::move(best), exact_size);
   }
 
-  // Kept elements that are not those before them once more. Padding and masks are the same in arrays that have nothing to do with each
-  // other.
+  // The number of kept elements that differ from the element before them. Padding and masks are equal in unrelated arrays, so they do not
+  // prove that an array was kept.
   u64 telling_kept() const {
     const size_t element = element_size(layout_.dtype);
     u64 telling = 0;
@@ -197,7 +201,7 @@ class Rewriter {
     return telling;
   }
 
-  // Does a stream with these options promise no more than what was kept has?
+  // Whether the bound of kept elements is no larger than what a stream with these options promises.
   bool states_what_was_kept() const { return promises_as_much(old_, previous_) && !others_promise_more_; }
 
   bool promises_as_much(const Header& header, const u8* stream) const {
@@ -209,14 +213,14 @@ class Rewriter {
     if (best.empty() || (!other.empty() && other.size() < best.size())) best = std::move(other);
   }
 
-  // Whether storing everything without loss could be shorter by now. To find out costs more than to compress, so it is asked when the
-  // stream has outgrown the size that was found last, and from time to time.
+  // Whether a lossless stream could be shorter by now. Finding out costs more than the rewrite itself, so it is done when the stream has
+  // outgrown the size found last, and at some numbers of patches.
   bool exact_size_is_due(size_t size, u64 exact_size) const {
     const size_t count = old_.patches.size() + 1;
     return size > exact_size + exact_size / 16 || (count >= 8 && std::has_single_bit(count));
   }
 
-  // Whether patches that span much of the array make every reading and every rewrite slow: then bytes are given for fewer of them.
+  // Whether patches cover the array so many times that every read and rewrite is slow. A larger stream is then accepted.
   bool is_slow(const Bytes& stream) const {
     if (stream.empty()) return false;
     u64 patched = 0;
@@ -233,12 +237,12 @@ class Rewriter {
     return compose(parts, old_.exact_size);
   }
 
-  // The base becomes a new stream. Returns what was kept and does not come back from it.
+  // Encodes the array as a new base. Returns the kept elements that it does not reproduce.
   Changes encode_as_new(Parts& parts) const {
     parts.new_base = encode_layered(layout_, data_, with_accumulated_bound());
     Buffer<u8> missed = copied(of_any_);
     const Header base = read_header(parts.new_base.data(), parts.new_base.size());
-    if (bound_is_used(base)) {  // else it would not tell that a bound was used
+    if (bound_is_used(base)) {  // an exact stream would not record that a bound was used
       Buffer<u8> decoded(bytes_);
       decode(parts.new_base.data(), parts.new_base.size(), decoded.data(), bytes_, thread_count(options_.threads));
       Buffer<u8> comes_back = zeros(missed.size());
@@ -251,8 +255,8 @@ class Rewriter {
     return find_changes(layout_, std::move(missed), 1, data_, options_);
   }
 
-  // The errors of layers were measured from the array, in which what was kept has errors already. With all layers it comes back as it is,
-  // so there the larger error counts; with fewer, both add up. Means are not known any more.
+  // Layer errors were measured against the array, whose kept elements have errors already. With all layers kept elements are reproduced, so
+  // the larger error counts. With fewer layers both errors add up. Root mean squares are no longer known.
   void add_errors_of_kept(Bytes& stream) const {
     Header h = read_header(stream.data(), stream.size());
     const double kept = std::max(error_of_others_, error_of_kept({layout_, data_, options_, changes_, old_, previous_})) - earlier_error(h);
@@ -266,10 +270,10 @@ class Rewriter {
     std::copy(header.begin(), header.end(), stream.begin());
   }
 
-  // What was kept may have an accumulated bound.
+  // The options for a new base, with the accumulated bound of kept elements as prior bound.
   stz_options with_accumulated_bound() const {
     stz_options options = options_;
-    double accumulated = old_.mode == options.mode ? old_.accumulated_bound : 0;  // else the result is not this stream alone
+    double accumulated = old_.mode == options.mode ? old_.accumulated_bound : 0;  // otherwise the result is not this stream alone
     if (options.mode == STZ_ABSOLUTE) accumulated = std::max(accumulated, error_of_others_);
     if (accumulated > options.bound) {
       const double prior = std::nextafter(accumulated - options.bound, __builtin_inf());
@@ -278,7 +282,7 @@ class Rewriter {
     return options;
   }
 
-  // Empty if the new stream is exact: without_loss() serves as well.
+  // Returns an empty result if the new stream is exact: then without_loss() does the same.
   Bytes kept_over_new(Parts& parts, const Changes& missed) const {
     if (parts.new_base.empty() || !add_patches(parts, missed, Change::kept, exact_patch_options())) return {};
     return compose(parts, 0);
@@ -312,9 +316,10 @@ class Rewriter {
     return true;
   }
 
-  // A few elements that were kept, perhaps by chance, keep old patches alive below a new one that is transparent there. Instead: a patch of
-  // the whole box, which supersedes them, and what was kept without loss over it. Empty unless that is shorter. Where many elements were
-  // kept it seldom is, and takes several times as long to find out as the patch itself: then it is asked when there are many patches.
+  // A few kept elements, perhaps equal by chance, make a patch transparent, which keeps the old patches below it alive. This returns an
+  // alternative: one patch of the whole box, which supersedes them, and a lossless patch with the kept elements over it. The result is
+  // empty unless it is shorter. With many kept elements it rarely is, and finding out takes several times as long as the patch itself, so
+  // it is then tried only at some numbers of superseded patches.
   std::vector<EncodedPatch> whole_box(const ChangedBox& box, const stz_options& options, const EncodedPatch& transparent) const {
     u64 size = transparent.patch.size, superseded = 0;
     for (const Patch& old : old_.patches) {
@@ -357,17 +362,17 @@ class Rewriter {
   const u8* data_;
   stz_options options_;
   const size_t bytes_;
-  std::vector<PreviousStream> candidates_;     // that have used their bound
-  Buffer<u8> of_any_, of_base_;                // for each element: 1 if a candidate, or the previous stream, has the same
-  u64 equal_ = 0;                              // elements of the previous stream: the candidate that has most
-  std::vector<PreviousStream> equal_streams_;  // candidates that have an element
-  double error_of_others_ = 0;                 // of what was kept of others than the previous stream, in the unit of the data
-  bool others_promise_more_ = false;           // a larger error than the options allow, or one of another kind
-  const u8* base_ = nullptr;                   // the previous stream as it was passed
+  std::vector<PreviousStream> candidates_;     // those whose bound is used
+  Buffer<u8> of_any_, of_base_;                // for each element: 1 if a candidate, or the previous stream, has the same bits
+  u64 equal_ = 0;                              // number of elements equal to those of the previous stream
+  std::vector<PreviousStream> equal_streams_;  // candidates that share at least one element
+  double error_of_others_ = 0;                 // largest error of elements kept from other streams, in the unit of the data
+  bool others_promise_more_ = false;           // they have a larger error than the options allow, or one of another kind
+  const u8* base_ = nullptr;                   // the previous stream as it was passed in
   const u8* previous_ = nullptr;
   size_t previous_size_ = 0;
   Header old_;
-  Bytes with_checks_;  // what `previous_` points to once checks were added
+  Bytes with_checks_;  // `previous_` points here once content checks were added
   Changes changes_;
 };
 
