@@ -7,7 +7,7 @@ namespace {
 
 u64 extent_of(const Header& h, int axis) { return h.partial ? h.valid[axis] : h.layout.shape[axis]; }
 
-// Without a map: the last four axes of more than one element are the codec's, all others the batch's.
+// The default: the last four axes with more than one element are the codec's, all others are axes of the batch.
 std::vector<u8> default_roles(const Header& h) {
   std::vector<u8> roles(size_t(h.layout.rank), batch_role);
   int next = axes;
@@ -16,7 +16,7 @@ std::vector<u8> default_roles(const Header& h) {
   return roles;
 }
 
-// The roles of a map with that of merged axes in place of merged_role. Fails unless every axis of the codec is named once at most.
+// The roles of a map, with merged axes resolved. Fails if an axis of the codec is named twice.
 std::vector<u8> roles_of(const std::vector<u8>& map) {
   std::vector<u8> roles = map;
   u32 named = 0;

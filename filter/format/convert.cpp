@@ -22,7 +22,7 @@ namespace {
 
 u16 half_from_exact(float f) {  // f is a half-precision number or NaN
   u32 b = bit_cast_to<u32>(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
-  if (a > 0x7f800000) return u16(sign | 0x7e00 | (a >> 13 & 0x3ff));  // quiet
+  if (a > 0x7f800000) return u16(sign | 0x7e00 | (a >> 13 & 0x3ff));  // make it quiet
   if (a == 0x7f800000) return u16(sign | 0x7c00);
   if (a < 0x38800000) return u16(sign | u32(bit_cast_to<float>(a) * 16777216.0f));
   return u16(sign | ((a - (112u << 23)) >> 13));
@@ -43,7 +43,7 @@ u16 half_from_double(double v) {
   const u64 rest = mantissa & ((u64(1) << dropped) - 1), tie = u64(1) << (dropped - 1);
   u64 kept = mantissa >> dropped;
   kept += rest > tie || (rest == tie && kept & 1);
-  // a carry out of the mantissa makes the next exponent, after the largest one infinity
+  // A carry out of the mantissa increments the exponent; after the largest number this gives infinity.
   const int above_smallest = std::max(0, exponent - smallest_normal);
   return u16(sign | ((u64(above_smallest) << half_mantissa) + kept));
 }
@@ -119,14 +119,14 @@ u64 number_bits(i32 dtype, double v) {
   }
 }
 
-// Of a number near the largest ones of the type: the nearest finite one.
+// The bits of the nearest finite number of the type.
 u64 finite_bits(i32 dtype, double v) {
   const size_t width = component_size(dtype);
   const double largest = width == 2 ? 65504 : width == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308;
   return number_bits(dtype, std::clamp(v, -largest, largest));
 }
 
-// Half-precision bits in the order of the numbers.
+// Maps half-precision bits to integers in the order of the numbers (ULP space).
 i64 ulp_float16(u64 bits) {
   i64 v = int16_t(bits);
   return v ^ ((v >> 15) & 0x7fff);
@@ -182,7 +182,7 @@ namespace {
 // Integer types whose samples are floating-point numbers.
 bool is_short_integer(i32 dtype) { return !is_floating(dtype) && component_size(dtype) <= 4; }
 
-constexpr i64 part = 1024;  // of the codec's way between float16 and samples
+constexpr i64 part = 1024;  // float16 values converted at a time
 
 template <class S>
 void half_ulp_samples(const u8* components, i64 n, S* samples) {

@@ -1,4 +1,4 @@
-// Elements as they are in memory (any dtype, any byte order) to the codec's samples and back.
+// Converts elements as they are in memory (any dtype and byte order) to the codec's samples and back.
 #pragma once
 #include "format/frame.h"
 
@@ -48,15 +48,15 @@ inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
 }
 
 float half_to_float(u16 h);      // exact
-u16 half_from_double(double v);  // the nearest one: rounded once, ties to even, overflow to infinity
+u16 half_from_double(double v);  // nearest, rounded once: ties to even, overflow to infinity
 
-// Special values among the bits of elements of a floating-point dtype: NaN and infinities.
+// Recognises special values, NaN and infinities, by the bits of elements of a floating-point dtype.
 class SpecialValues {
  public:
   explicit SpecialValues(i32 dtype)
       : sign_(u64(1) << (8 * component_size(dtype) - 1)), infinity_((sign_ - 1) >> mantissa_bits(dtype) << mantissa_bits(dtype)) {}
   bool special(u64 bits) const { return (bits & (sign_ - 1)) >= infinity_; }
-  // `nan_bits` is the common NaN.
+  // `nan_bits`: the bits of the common NaN; other NaNs are literal elements.
   SpecialValue kind(u64 bits, u64 nan_bits) const {
     if (!special(bits)) return special_none;
     if ((bits & (sign_ - 1)) == infinity_) return bits & sign_ ? special_minus_infinity : special_plus_infinity;
@@ -67,7 +67,7 @@ class SpecialValues {
   u64 sign_, infinity_;
 };
 
-// Whether any of n special values (SpecialValue) is not special_none.
+// Whether any of n special values differs from special_none.
 inline bool any_special(const u8* specials, u64 n) {
   u64 any = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -78,23 +78,24 @@ inline bool any_special(const u8* specials, u64 n) {
   for (; i < n; i++) any |= specials[i];
   return any != 0;
 }
-constexpr u64 special_run = 256;  // samples that are looked at together
+constexpr u64 special_run = 256;  // samples that are tested together
 
-// The value of an element of a real dtype: exact in floating-point types; of 64-bit integers to double precision, unsigned ones less 2^63.
+// The value of an element of a real dtype. Exact for floating-point types; 64-bit integers are rounded to double, unsigned ones after
+// subtracting 2^63.
 double number_of(i32 dtype, u64 bits);
-// The distance of two elements of a real dtype, rounded once, also for 64-bit integers.
+// The distance of two elements of a real dtype. Rounded once, also for 64-bit integers.
 double distance_of(i32 dtype, u64 x, u64 y);
 
-// The number (or integer) that an element's bits stand for, as the sample that the codec works on, and back. They know the transforms of
-// the header. Back: clamped to the range of integer dtypes.
+// Convert the bits of a component to the codec's sample and back, with the header's transform. Results are clamped to the range of integer
+// dtypes.
 template <class S>
 S sample_of(const Header& h, u64 bits);
-// The bits of the component with this rank, cut to those that the palette has. The table has been read.
+// The bits of the component with this rank in the palette; out-of-range ranks are clamped. The palette must have been read.
 inline u64 palette_bits(const Header& h, i64 rank) {
   const std::vector<u64>& table = *h.palette;
   return table[size_t(rank < 0 ? 0 : u64(rank) < table.size() ? u64(rank) : table.size() - 1)];
 }
-// Whether the bits of elements are those of the samples themselves.
+// Whether samples have the same bits as elements.
 template <class S>
 bool samples_are_elements(const Header& h) {
   return std::is_floating_point_v<S> && h.transform == Transform::none && is_floating(h.layout.dtype) &&
@@ -102,10 +103,10 @@ bool samples_are_elements(const Header& h) {
 }
 template <class S>
 u64 bits_of(const Header& h, S sample);
-// sample_of() of many components in the host's byte order, one after the other.
+// sample_of() for contiguous components in the host's byte order.
 template <class S>
 void samples_of(const Header& h, const u8* components, i64 n, S* samples);
-// bits_of() of many samples, as little-endian numbers of component_size bytes, one after the other.
+// bits_of() for many samples; writes contiguous little-endian numbers of component_size bytes.
 template <class S>
 void components_of(const Header& h, const S* samples, i64 n, u8* out);
 

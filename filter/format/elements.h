@@ -1,4 +1,4 @@
-// From the codec's samples to the bits of elements.
+// Converts the codec's samples to the bits of elements.
 #pragma once
 #include <limits>
 
@@ -7,13 +7,13 @@
 
 namespace stz {
 
-// Bits of a component (host-endian, of component_size bytes) from its sample and its special value.
+// The bits of a component (host-endian, component_size bytes) from its sample and special value.
 template <class S>
 class ElementBits {
  public:
   explicit ElementBits(const Header& h) : h_(h), width_(component_size(h.layout.dtype)), same_(samples_are_elements<S>(h)) {}
-  bool are_samples() const { return same_; }  // of what is not masked
-  // special_literal: zero; its bits are told apart.
+  bool are_samples() const { return same_; }  // for samples that are not masked
+  // Returns zero for special_literal: the caller has its bits.
   u64 operator()(S sample, u8 kind) const {
     const u64 infinity = width_ == 2 ? 0x7c00 : width_ == 4 ? 0x7f800000 : u64(0x7ff) << 52;
     switch (kind) {
@@ -38,7 +38,7 @@ class ElementBits {
   const bool same_;
 };
 
-// Bits by special value.
+// The bits of each special value.
 struct SpecialBits {
   u64 of[special_values];
 };
@@ -49,7 +49,7 @@ SpecialBits special_bits(const ElementBits<S>& bits) {
   return all;
 }
 
-// The bits of masked elements in place of those that are there; of literals zero.
+// Overwrites masked elements with the bits of their special value; literal elements become zero.
 template <class Bits>
 void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, u8* out) {
   u8 kind = special_none, others = 0;
@@ -67,7 +67,7 @@ void put_special_bits(const u8* kinds, u64 n, const SpecialBits& special, u8* ou
   for (u64 k = 0; k < n; k++) {
     Bits element;
     memcpy(&element, out + k * sizeof(Bits), sizeof element);
-    const Bits valid = Bits(Bits(kinds[k] != special_none) - 1);  // all ones or none: without a branch
+    const Bits valid = Bits(Bits(kinds[k] != special_none) - 1);  // all ones or zero, to avoid a branch
     element = Bits((element & valid) | (same & Bits(~valid)));
     memcpy(out + k * sizeof(Bits), &element, sizeof element);
   }

@@ -20,7 +20,7 @@ EnhancementShape::EnhancementShape(const Level& level) : split(level.split_mask(
   std::sort(axis.begin(), axis.end());
   int combinations = 1;
   for (size_t k = 0; k < axis.size(); k++) combinations *= 3;
-  for (int c = combinations / 2 + 1; c < combinations; c++) {  // the first step that is not 0 is upwards
+  for (int c = combinations / 2 + 1; c < combinations; c++) {  // the first nonzero step goes upwards
     Index step{};
     int rest = c, along = 0;
     for (size_t k = axis.size(); k-- > 0; rest /= 3) {
@@ -99,7 +99,7 @@ Box Enhancer<S>::with_neighbours(const Box& box) const {
   return wide;
 }
 
-// Samples of a box in units, with the neighbours around it; beyond the edge of the level the sample on it is repeated.
+// Loads the samples of a box and their neighbours, in units. Beyond the edge of the level the outermost sample is repeated.
 template <class S>
 void Enhancer<S>::load(const GridPart<const S>& plain, const u8* kinds, const Box& box, int threads) {
   margin_ = {};
@@ -117,7 +117,7 @@ void Enhancer<S>::load(const GridPart<const S>& plain, const u8* kinds, const Bo
     valid_.clear();
   const GridPart<const u8> special{kinds, plain.box};
   const i64 rows = extent_[0] * extent_[1] * extent_[2], m = margin_[3], n = box.size[3];
-  const i64 left = std::max<i64>(box.low[3] - m, 0), right = std::min(box.low[3] + n + m, level_.n[3]);  // of what there is
+  const i64 left = std::max<i64>(box.low[3] - m, 0), right = std::min(box.low[3] + n + m, level_.n[3]);  // the part that the level has
   const i64 skipped = left - (box.low[3] - m), there = right - left;
   const auto extend = [&](i16* row) {
     for (i64 x = 0; x < skipped; x++) row[x] = row[skipped];

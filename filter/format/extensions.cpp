@@ -11,7 +11,7 @@ void put_record(Bytes& out, u64 tag, const Bytes& payload) {
   out.insert(out.end(), payload.begin(), payload.end());
 }
 
-// The roles of the axes. Whether they fit together is seen when the valid extent is known (CodecAxes).
+// Reads the roles of the axes. CodecAxes checks them when the valid extent is known.
 void read_axis_map(ByteReader& payload, Header& h) {
   require(h.form == Form::blocks && payload.left() == size_t(h.layout.rank) && h.layout.rank > 0, STZ_ERROR_CORRUPT);
   while (payload.left()) {
@@ -55,7 +55,7 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       break;
     default:
       if (tag % 2) throw UnknownRecord(tag);
-      return;  // of a later version, and only descriptive
+      return;  // a descriptive record of a later version
   }
   require(payload.left() == 0, STZ_ERROR_CORRUPT);
 }

@@ -1,7 +1,6 @@
-// Extension records of a header: what a stream says beyond the fixed fields, so that the format can grow. Records with an odd tag are
-// critical: a reader that does not know one refuses the stream, because its samples would come out differently. Those with an even tag
-// only describe, and are skipped where they are unknown. A trailer has records of the same form. Byte by byte: docs/format.md, "Extension
-// records" and "Trailer".
+// Extension records of a header hold what the fixed fields do not, so that the format can grow. Records with an odd tag are critical: they
+// change the decoded samples, so a reader that does not know one refuses the stream. Records with an even tag only describe; a reader skips
+// unknown ones. A trailer has records of the same form. Byte by byte: docs/format.md, "Extension records" and "Trailer".
 #pragma once
 #include "base/bytes.h"
 
@@ -22,7 +21,7 @@ enum ExtensionTag : u64 {
   tag_exact_size = 12,        // a varint
 };
 
-// Calls f(tag, payload) for every record. Fails unless tags rise strictly and the bytes end with a record.
+// Calls f(tag, payload) for every record. Fails unless tags increase strictly and the last record ends with the bytes.
 template <class F>
 void for_records(ByteReader records, F f) {
   u64 previous = 0;
@@ -34,20 +33,20 @@ void for_records(ByteReader records, F f) {
       f(tag, ByteReader(records.take(length), size_t(length)));
     } catch (const Failure& failure) {
       if (failure.code != STZ_ERROR_TRUNCATED) throw;
-      fail(STZ_ERROR_CORRUPT);  // the records end too early, not the stream
+      fail(STZ_ERROR_CORRUPT);  // the records are too short, not the stream
     }
 }
 
-// The records that `h` calls for, with the length in front of them; nothing if there are none.
+// The records that `h` needs, preceded by their length; empty if there are none.
 Bytes write_extensions(const Header& h);
 
-// A critical record that this version does not know: STZ_ERROR_VERSION.
+// A critical record that this version does not know (STZ_ERROR_VERSION).
 struct UnknownRecord : Failure {
   explicit UnknownRecord(u64 of_tag) : Failure{STZ_ERROR_VERSION}, tag(of_tag) {}
   u64 tag;
 };
 
-// Reads the length and the records. Fails with UnknownRecord at one that is critical.
+// Reads the length and the records. Throws UnknownRecord at an unknown critical record.
 void read_extensions(ByteReader& in, Header& h);
 
 }  // namespace stz

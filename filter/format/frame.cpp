@@ -13,7 +13,7 @@ namespace {
 constexpr u8 magic[4] = {'S', 'T', 'Z', STZ_FORMAT_VERSION};
 constexpr u8 kind_extended = 64;  // extension records follow the fill value
 
-// flags of form `blocks`, in this order of their fields
+// Flags of form `blocks`, in the order of their fields.
 enum Flag : u32 {
   flag_half_step = 1,  // half_step differs from bound
   flag_masked = 2,
@@ -22,10 +22,10 @@ enum Flag : u32 {
   flag_level_bounds = 16,
   flag_level_blocks = 32,
   flag_negative = 64,     // logarithmic: the numbers are negative
-  flag_throughput = 128,  // default blocks are those for throughput
+  flag_throughput = 128,  // the default blocks are those for throughput
 };
 
-// Samples, quantiser and transform that belong together, by the type of the elements (the table of docs/format.md).
+// Permitted combinations of sample type, quantizer and transform, by element type (the table of docs/format.md).
 enum ElementKind : u8 { half, single, wide, small_integer, integer_32, integer_64 };
 struct Combination {
   ElementKind element;
@@ -78,7 +78,7 @@ bool known_combination(const Header& h) {
 u64 element_count(const stz_layout& layout) {
   require(layout.rank >= 0 && layout.rank <= STZ_MAX_RANK, STZ_ERROR_SHAPE);
   u64 n = 1;
-  bool empty = false;  // axes beside one of length 0 are limited as well: a header has to name them
+  bool empty = false;  // other axes are limited too: the header stores their extents
   for (int a = 0; a < layout.rank; a++)
     if (layout.shape[a] == 0)
       empty = true;
@@ -159,7 +159,7 @@ u64 get_bits(ByteReader& in, const Header& h) {
   return bits;
 }
 
-// What all forms have: the array, and what was asked for.
+// Reads the fields that all forms have: the layout and the options of the request.
 void read_request(ByteReader& in, Header& h) {
   const u8 kind = in.get<u8>(), type = in.get<u8>();
   require((kind >> 2 & 3) <= 2 && kind >> 7 == 0, STZ_ERROR_VERSION);
@@ -184,7 +184,7 @@ void read_request(ByteReader& in, Header& h) {
   if (kind & kind_extended) read_extensions(in, h);
 }
 
-// How elements became samples and samples codes. Returns the flags.
+// Reads how elements become samples and quantization indices. Returns the flags.
 u32 read_representation(ByteReader& in, Header& h) {
   const u8 how = in.get<u8>();
   const u32 flags = in.get<u8>();
@@ -226,7 +226,7 @@ u32 read_representation(ByteReader& in, Header& h) {
   return flags;
 }
 
-// Which elements are coded: masks, and the valid extent.
+// Reads which elements are coded: masks and the valid extent.
 void read_validity(ByteReader& in, u32 flags, Header& h) {
   h.masked = flags & flag_masked;
   if (h.masked) h.nan_bits = get_bits(in, h);
@@ -241,7 +241,7 @@ void read_validity(ByteReader& in, u32 flags, Header& h) {
   }
 }
 
-// Levels, blocks and sections. How many there are follows from the extents.
+// Reads levels, blocks and sections. Their numbers follow from the extents.
 void read_levels(ByteReader& in, u32 flags, Header& h) {
   if (flags & flag_offsets)
     for (int& o : h.offset) {

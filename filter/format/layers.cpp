@@ -66,8 +66,8 @@ double earlier_error(const Header& h) {
 
 size_t refinements_for(const Header& h, double max_error) {
   const Layers& layers = h.layers;
-  if (max_error == 0) return layers.refinements();  // zeros at no distance may still have other signs
-  const double earlier = earlier_error(h), before = earlier < __builtin_inf() ? earlier : 0;  // callers ask whether it is known
+  if (max_error == 0) return layers.refinements();  // with fewer layers, zeros may have another sign
+  const double earlier = earlier_error(h), before = earlier < __builtin_inf() ? earlier : 0;  // callers check whether it is known
   size_t taken = 0;
   while (taken < layers.refinements() && !(taken < layers.errors.size() && layers.errors[taken].largest + before <= max_error)) taken++;
   return taken;

@@ -1,9 +1,8 @@
-// Precision layers: the quantization indices (codes) of the finest levels in parts, so that a reader may take the first parts alone.
+// Precision layers: the quantization indices of the finest levels are stored in parts, so that a reader can stop after the first parts.
 //
-// A code is its sign and the bits of its size. The section of a level holds codes without their lowest bits: the base layer. Refinements
-// add the missing bits, highest first, each in sections of its own. The known part of a nonzero code stands for the middle of its possible
-// values; zero stands for itself. Contexts come from the codes of the section alone. Byte by byte: docs/format.md,
-// "Precision layers".
+// An index is a sign and the bits of its magnitude. The section of a level holds indices without their lowest bits: the base layer. Each
+// refinement adds missing bits, highest first, in its own sections. A nonzero index with unknown bits stands for the middle of its possible
+// values; zero stands for zero. Contexts depend on the base layer only. Byte by byte: docs/format.md, "Precision layers".
 #pragma once
 #include "base/bytes.h"
 #include "stz.h"
@@ -13,24 +12,24 @@ namespace stz {
 struct Header;
 
 constexpr size_t max_refinements = STZ_MAX_LAYERS - 1;
-constexpr int largest_byte_bits = 7;  // added to codes that were 0: these are bytes then
-constexpr int bits_at_once = 8;       // added bits of codes that were not 0 are stored in pieces of at most so many
+constexpr int largest_byte_bits = 7;  // most bits added to indices that were 0, so that they fit in bytes
+constexpr int bits_at_once = 8;       // added bits of other indices are stored in pieces of at most this many
 
-// The errors of samples against the compressed ones, as measured at compression, in the unit of the data.
+// Errors of decoded samples against the compressed array, measured at compression, in the unit of the data.
 struct LayerError {
   double largest, root_mean_square;
 };
 
 struct Layers {
-  // Of each refinement, in the order of reading: how many bits it adds to the codes of levels 0, 1, ...; all have as many levels.
+  // For each refinement, in reading order: the bits it adds to the indices of levels 0, 1, ...; all have the same number of levels.
   std::vector<std::vector<u8>> added;
-  std::vector<u8> missing;         // of the same levels: lowest bits that the stream does not have at all
-  std::vector<LayerError> errors;  // with the base layer alone, with one refinement, ...; empty: not known
+  std::vector<u8> missing;         // for the same levels: lowest bits that the stream does not have
+  std::vector<LayerError> errors;  // with the base layer only, with one refinement, ...; empty: not known
 
   size_t refinements() const { return added.size(); }
   size_t levels() const { return missing.size(); }
   bool any() const { return !missing.empty(); }
-  // Of the codes of level l with `taken` refinements: how many of the lowest bits are unknown. Without `taken`: with the base layer alone.
+  // The number of unknown lowest bits of the indices of level l after `taken` refinements. 0: the base layer only.
   int unknown_bits(size_t l, size_t taken = 0) const {
     if (l >= levels()) return 0;
     int bits = missing[l];
@@ -40,14 +39,14 @@ struct Layers {
   int added_bits(size_t refinement, size_t l) const { return l < levels() ? added[refinement][l] : 0; }
 };
 
-// What the elements had lost before they were compressed, in the unit of the data. Infinite if it is not known, or in another unit only.
+// The error that the elements had before compression, in the unit of the data. Infinite if it is unknown, or known in another unit only.
 double earlier_error(const Header& h);
 
-// How many refinements it takes for errors of at most `max_error` from what was compressed first; all that there are if these do not
-// suffice either.
+// The number of refinements needed for errors of at most `max_error` against the originals that were compressed first; all refinements if
+// even these do not suffice.
 size_t refinements_for(const Header& h, double max_error);
 
-// Calls f(refinement, level) for every section of refinements, in their order in the stream.
+// Calls f(refinement, level) for every section of a refinement, in their order in the stream.
 template <class F>
 void for_refinements(const Layers& layers, F f) {
   for (size_t r = 0; r < layers.refinements(); r++)
@@ -60,7 +59,7 @@ Bytes write_layers(const Layers& layers);
 Bytes write_layer_errors(const Layers& layers);
 void read_layers(ByteReader& payload, Layers& layers);
 void read_layer_errors(ByteReader& payload, Layers& layers);
-// What can be judged only with the rest of the header. Fails if layers and hierarchy do not fit together.
+// Checks that need the rest of the header. Fails if layers and hierarchy do not fit together.
 void require_layers(const Header& h, int base_level);
 
 }  // namespace stz

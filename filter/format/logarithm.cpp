@@ -7,7 +7,7 @@
 namespace stz {
 namespace {
 
-constexpr int fraction = 40, chords = 64, chord_bits = 46;  // 52 bits of mantissa = 6 of chord, 46 inside it
+constexpr int fraction = 40, chords = 64, chord_bits = 46;  // the 52 mantissa bits are 6 for the chord and 46 inside it
 constexpr u64 mask = (u64(1) << fraction) - 1;
 
 // 2^40 log2(1 + i / 64), by repeated squaring.
@@ -31,7 +31,7 @@ constexpr std::array<u64, chords + 1> make_table() {
 }
 constexpr auto table = make_table();
 
-// Least of x * d octaves / dx: at the lower end of a chord.
+// The smallest slope, in octaves per relative change of x: at the lower end of a chord.
 constexpr double least_slope() {
   double least = 1e9;
   for (u64 i = 0; i < chords; i++) {
@@ -67,7 +67,7 @@ double number_from_octaves(double octaves) {
 }
 
 double octave_bound(double relative, int mantissa) {
-  // rounding to the type takes half an ulp, at most 2^-(mantissa + 1) of x'; the map's own rounding 2^-36 of an octave
+  // Rounding to the type costs half an ulp, at most 2^-(mantissa + 1) of x'; the map itself rounds by at most 2^-36 octaves.
   const double rounding = 1.0 / double(u64(2) << mantissa);
   const double remaining = relative - rounding * (1 + relative);
   if (!(remaining > relative / 2)) return 0;

@@ -7,7 +7,8 @@
 namespace stz {
 namespace {
 
-// The distances of neighbours, or their changes, whichever is shorter. How large a number is depends on the two before it.
+// The palette is coded as distances of neighbours or as changes of these, whichever is shorter. The model of a number depends on the
+// magnitudes of the two before it.
 struct PaletteModels {
   NumberModel zero_bits;
   BitModel changes;

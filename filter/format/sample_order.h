@@ -1,5 +1,5 @@
-// The order in which the codec has the elements of an array: of all of it, or of the box at its start that is coded when the rest is
-// padding (edge chunks of HDF5).
+// The order of an array's elements in the codec. The elements are all of the array, or the box at its start if the rest is padding (edge
+// chunks of HDF5).
 #pragma once
 #include "format/axis_map.h"
 
@@ -11,18 +11,18 @@ inline u64 valid_elements(const Header& h) {
   return n;
 }
 
-// The nest of loops over the elements of the valid box in the order of the codec's samples, with as few loops as possible.
+// The elements of the valid box in the order of the codec's samples, as a nest of as few loops as possible.
 class SampleOrder {
  public:
   explicit SampleOrder(const Header& h);
 
-  // Samples are in the order of the elements, none left out.
+  // Whether samples have the order of the elements in memory, without gaps.
   bool as_stored() const { return loops_.size() == 1 && loops_[0].stride == 1; }
-  // The element of the array that sample `number` is.
+  // The index in the array of sample `number`.
   u64 element_of(u64 number) const;
 
-  // Calls f(number of the sample, element of the array) for all, in the order of the samples unless axes have changed places: then in one
-  // that is good for caches.
+  // Calls f(number of the sample, index of its element) for all samples. They are visited in order, unless axes are exchanged: then in a
+  // cache-friendly order.
   template <class F>
   void for_each(F f) const {
     for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
@@ -32,12 +32,13 @@ class SampleOrder {
         for (u64 x = 0; x < n; x++) f(number + x, element + x * stride);
     });
   }
-  // The same for runs: calls f(number of the first sample, its element, samples, distance of their elements).
+  // The same for runs: f(number of the first sample, index of its element, number of samples, stride of their elements).
   template <class F>
   void for_each_run(F f) const {
     constexpr u64 tile = 256;
     const Loop& last = loops_.back();
-    std::vector<Loop> outer, inner;  // around tiles of the last loop; loops within a tile, over elements that are nearer than its own
+    // loops around tiles of the last loop; loops within a tile, whose elements are closer together than those of the last loop
+    std::vector<Loop> outer, inner;
     for (size_t k = 0; k + 1 < loops_.size(); k++) (loops_[k].stride < last.stride ? inner : outer).push_back(loops_[k]);
     const u64 length = inner.empty() ? last.extent : tile;
     nest(outer, 0, 0, [&](u64 number, u64 element) {
@@ -53,8 +54,8 @@ class SampleOrder {
  private:
   struct Loop {
     u64 extent;
-    u64 stride;  // in the array, elements
-    u64 step;    // in the samples
+    u64 stride;  // in the array, in elements
+    u64 step;    // in samples
   };
   template <class F>
   static void nest(const std::vector<Loop>& loops, u64 number, u64 element, F f) {
