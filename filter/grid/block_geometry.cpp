@@ -3,8 +3,8 @@
 namespace stz {
 namespace {
 
-// Rows of a multiple of `unit` elements, index 0 of every row at such a multiple: the lower halo of a row lies at the end of the row
-// before.
+// Lays out rows whose length is a multiple of `unit`, with index 0 of each row at such a multiple: the lower halo of a row is at the end of
+// the row before it.
 void set_layout(ClassArrays& a, const Index& even, i64 unit) {
   Index extent;
   for (size_t k = 0; k < axes; k++) extent[k] = a.below[k] + even[k] + a.above[k];

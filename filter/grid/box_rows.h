@@ -1,12 +1,12 @@
-// The rows of a box in an array in C order: runs of elements that lie next to each other in both.
+// The rows of a box in an array in C order: runs of elements that are contiguous in both.
 #pragma once
 #include "base/common.h"
 #include "stz.h"
 
 namespace stz {
 
-// Calls row(first element in the array, first element in the box, number of elements) for each row, in C order of the box, whose
-// extents are all above zero. A scalar is one row of one element.
+// Calls row(first element in the array, first element in the box, number of elements) for each row, in C order of the box. Extents must be
+// positive. A scalar is one row of one element.
 template <class Row>
 void for_box_rows(const stz_layout& array, const u64* origin, const u64* extent, Row row) {
   const int rank = array.rank, last = rank - 1;

@@ -27,7 +27,7 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
     for (int a = 0; a < axes; a++)
       if (level.split[a]) m[a] = (m[a] + 1) / 2;
   }
-  require(h.level.back().split_mask() == 0, STZ_ERROR_CORRUPT);  // offsets that leave no coarsest level
+  require(h.level.back().split_mask() == 0, STZ_ERROR_CORRUPT);  // some offsets leave no coarsest level
   h.base_level = int(h.level.size()) - 1;
   while (h.base_level > 0 && h.level[size_t(h.base_level - 1)].samples() <= base_section_samples) h.base_level--;
   return h;
@@ -52,7 +52,7 @@ std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offs
 
 namespace {
 
-// log2 of the samples of a block, which its axes share, and whether rows are longer than their share.
+// log2 of a block's samples, which its axes share, and whether rows get more than their share.
 struct BlockBudget {
   int samples;
   bool long_rows;
@@ -79,7 +79,8 @@ std::array<int, axes> default_block(const Level& level, int l, stz_block blocks)
     settled[a] = true;
     budget.samples = std::max(0, budget.samples - extent);
   };
-  for (int round = 0; round < axes; round++) {  // a thin axis is not cut; its share goes to the others
+  // a thin axis is not cut: its share goes to the other axes
+  for (int round = 0; round < axes; round++) {
     int open = 0, thin = -1;
     for (int a = 0; a < axes; a++) open += !settled[a];
     if (!open) break;
@@ -90,7 +91,8 @@ std::array<int, axes> default_block(const Level& level, int l, stz_block blocks)
       settle(thin, ceil_log2(u64(level.n[thin])));
       continue;
     }
-    for (int a = axes - 1, left = open; a >= 0; a--)  // the last axes get what is left over
+    // the last axes get the remainder
+    for (int a = axes - 1, left = open; a >= 0; a--)
       if (!settled[a]) {
         settle(a, std::max(3, (budget.samples + left - 1) / left + (budget.long_rows && left == 3)));
         left--;
@@ -100,7 +102,7 @@ std::array<int, axes> default_block(const Level& level, int l, stz_block blocks)
 }
 
 void set_block(Level& level, const std::array<int, axes>& log2_extent) {
-  u64 samples = 1;  // at most those of the level
+  u64 samples = 1;  // no overflow: at most the samples of the level
   for (int a = 0; a < axes; a++) {
     level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
     samples *= u64(level.block[a]);
@@ -109,7 +111,8 @@ void set_block(Level& level, const std::array<int, axes>& log2_extent) {
 }
 
 u64 block_room(const Level& level) {
-  u64 room = 1;  // of blocks with `largest_block` samples it fits 64 bits: an extent grows sixfold at most
+  // no overflow: `largest_block` limits the samples, and each extent grows at most sixfold
+  u64 room = 1;
   for (int a = 0; a < axes; a++) {
     const u64 extent = u64(level.block[a]);
     room *= level.split[a] ? 2 * ((extent + 1) / 2 + block_margin) : level.n[a] > 1 ? extent + block_margin : 1;

@@ -6,7 +6,7 @@
 namespace stz {
 namespace {
 
-// All sign combinations of the given distances; the first axis changes its sign fastest, minus first.
+// Taps with all combinations of signs of the given distances. The sign of the first axis changes fastest, minus first.
 std::vector<Tap> signs(std::initializer_list<std::pair<int, int>> axis_distance) {
   std::vector<Tap> taps;
   for (unsigned m = 0; m < (1u << axis_distance.size()); m++) {
@@ -78,13 +78,13 @@ Stencil make_stencil(StencilId id, int mask, int active) {
 }  // namespace
 
 const Stencil& stencil_of(StencilId id, int mask, int active) {
-  static std::atomic<const Stencil*> made[stencil_count][16][16];  // never freed: nothing may run when the process ends
+  static std::atomic<const Stencil*> made[stencil_count][16][16];  // never freed: no destructor may run at exit
   std::atomic<const Stencil*>& slot = made[id][mask][active];
   const Stencil* stencil = slot.load(std::memory_order_acquire);
   if (stencil) return *stencil;
   auto fresh = std::make_unique<const Stencil>(make_stencil(id, mask, active));
   if (slot.compare_exchange_strong(stencil, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
-  return *stencil;  // another thread was faster
+  return *stencil;  // another thread was first
 }
 
 }  // namespace stz

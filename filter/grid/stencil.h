@@ -1,9 +1,9 @@
-// Stencils: which neighbours predict a sample of a parity class, in symmetric groups.
+// Stencils: the neighbours that predict a sample of a parity class, in symmetric groups.
 //
-// A tap is a neighbour at given distances along the axes: odd ones along odd axes, even ones along even axes, in samples of the level.
-// Along an axis that is not split a distance of 2 is the next sample. Taps of a group share a weight. Groups in order: the faces at +-1 of
-// each odd axis, those at +-3, those at +-5, then the nearest diagonal neighbours, then, in wide stencils, farther ones. Stencil ids and
-// the order of groups and taps are part of the format: sums are formed in that order.
+// A tap is a neighbour at given distances along the axes, in samples of the level: odd distances along odd axes, even ones along even axes.
+// Along an axis that is not split, distance 2 is the next sample. All taps of a group share a weight.
+// Order of groups: the faces at +-1 of each odd axis, the faces at +-3, those at +-5, the nearest diagonal neighbours, then farther ones in
+// wide stencils. Stencil ids and the order of groups and taps are part of the format, because sums are formed in that order.
 #pragma once
 #include <vector>
 
@@ -12,8 +12,9 @@
 namespace stz {
 
 enum StencilId : int { stencil_standard = 0, stencil_wide = 1, stencil_long = 2, stencil_count = 3 };
-// Weight groups of the standard stencil are a prefix of those of the wide one, and these of the long one.
-constexpr int most_axes_of_long_stencil = 2;  // with more than one sample: around a block of more axes there would be too many samples
+// The groups of the standard stencil are a prefix of those of the wide one, which are a prefix of those of the long one.
+// axes with more than one sample: with more of them a block would have too large a halo
+constexpr int most_axes_of_long_stencil = 2;
 
 using Tap = std::array<int, axes>;  // distance along each axis
 struct Group {
@@ -25,13 +26,13 @@ struct Stencil {
   std::vector<Group> groups;  // groups[0..odd) are the faces at +-1, groups[odd..2 odd) those at +-3
 };
 
-// Stencil of class `mask` on a level whose axes in `active` have more than one sample. Made once.
+// The stencil of class `mask` on a level; axes in `active` have more than one sample. Made once and kept.
 const Stencil& stencil_of(StencilId id, int mask, int active);
 
-// Farthest reach of a stencil id in half-steps of the even grid, below and above.
+// Reach of a stencil, in samples of the class arrays (half-steps), below and above.
 constexpr int reach_below(StencilId id) { return id == stencil_long ? 4 : 2; }
 constexpr int reach_above(StencilId id) { return id == stencil_long ? 5 : 3; }
-// What contexts see: groups with a context weight.
+// Reach of contexts: groups with a context weight.
 constexpr int context_reach_below = 1, context_reach_above = 2;
 
 }  // namespace stz
