@@ -10,7 +10,7 @@ namespace {
 
 constexpr i64 converted_at_once = 4096;  // samples
 
-// Bits of a sample of level 0 that is special_literal.
+// The bits of a sample of level 0 of kind special_literal.
 u64 literal_bits(const std::vector<LiteralElement>& literals, u64 index) {
   const auto it = std::lower_bound(literals.begin(), literals.end(), index, [](const LiteralElement& o, u64 v) { return o.index < v; });
   require(it != literals.end() && it->index == index, STZ_ERROR_CORRUPT);

@@ -1,9 +1,11 @@
-// Masks: which samples are no numbers (NaN, infinities) or the fill value. Coded with the adaptive binary coder, a stream per block.
+// Masks: the samples that are not numbers (NaN, infinities) or have the fill value. Coded with the adaptive binary coder, one stream per
+// block.
 //
-// A block's masks are regions or scattered samples (scattered_mask.h). Of regions, most samples are as all of their nearest neighbours
-// among coarser samples and earlier parity classes: a bit for each row says so. The context of others is how many of these neighbours are
-// masked, and which of the samples before them in their class. A masked sample's kind is likely that of a masked neighbour. A literal is
-// followed by its bits: a NaN with another payload, or an element that the transform does not code. One walk serves both directions.
+// The masks of a block are coded as regions or as scattered samples (scattered_mask.h). In regions most samples equal all of their nearest
+// neighbours among coarser samples and earlier parity classes; one bit per row says that this holds for all such samples. The context of
+// the others is the number of these neighbours that are masked, and which samples before them in their class are. The kind of a masked
+// sample is predicted from a masked neighbour. A literal is followed by its bits: a NaN with another payload, or an element that the
+// transform cannot code. Encoder and decoder share one walk.
 #pragma once
 #include <algorithm>
 
@@ -14,7 +16,7 @@
 namespace stz {
 
 struct MaskModels {
-  static constexpr u16 likely[6] = {1311, 13107, 26214, 39322, 52429, 64225};  // in 1/65536, by context
+  static constexpr u16 likely[6] = {1311, 13107, 26214, 39322, 52429, 64225};  // initial probabilities by context, in 1/65536
   BitModel coarsest[2], row[2][2], general[6], masked[6][27], same_special, kind[8];
   constexpr MaskModels() {
     for (size_t context = 0; context < 6; context++) {
@@ -24,7 +26,7 @@ struct MaskModels {
   }
 };
 
-// The bits of an element of kind special_literal, by its index in level 0 of the whole batch.
+// The bits of an element of kind special_literal, with its index in level 0 of the whole batch.
 struct LiteralElement {
   u64 index;
   u64 bits;
@@ -33,7 +35,7 @@ inline void sort_literals(std::vector<LiteralElement>& literals) {
   std::sort(literals.begin(), literals.end(), [](const LiteralElement& a, const LiteralElement& b) { return a.index < b.index; });
 }
 
-// Writing: returns what it is given. `bits_of(index in level 0)` gives the bits of a sample.
+// Encoder: functions return their arguments. `bits_of(index in level 0)` gives the bits of a sample.
 template <class BitsOf>
 struct MaskWriter {
   static constexpr bool writes = true;
@@ -58,7 +60,7 @@ struct MaskReader {
   BinaryDecoder& in;
   std::vector<LiteralElement>& literals;
   int width;
-  u32 possible;  // bit k: kind k may appear
+  u32 possible;  // bit k: kind k may occur
   int bit(BitModel& m, int) { return in.bit(m); }
   int uncertain_bit(BitModel& m, int) { return in.uncertain_bit(m); }
   u32 below(u32, u32 count) { return in.below(count); }
@@ -69,7 +71,7 @@ struct MaskReader {
   }
 };
 
-// The kind of a masked sample; `index()` is its place in level 0.
+// Codes the kind of a masked sample. `index()` is its index in level 0.
 template <class Coder, class PlaceOf>
 u8 code_kind(Coder& coder, MaskModels& m, u8 kind, u8 neighbour, PlaceOf index) {
   if (neighbour != special_none && coder.bit(m.same_special, kind == neighbour))
@@ -87,16 +89,16 @@ u8 code_special(Coder& coder, BitModel& masked, MaskModels& m, u8 kind, u8 neigh
   return coder.bit(masked, kind != special_none) ? code_kind(coder, m, kind, neighbour, index) : u8(special_none);
 }
 
-// Where a sample of a level is in level 0: item_index + sum of coordinate * step.
+// Maps samples of a level to indices in level 0: item + sum of coordinate * step.
 struct LevelMap {
   u64 item = 0;  // index of the item's first sample
-  Index step;    // level-0 elements per step of the level
+  Index step;    // level-0 elements per step on the level
 };
 LevelMap level_map(const Hierarchy& h, size_t level, u64 item);
-// Level-0 index of a level's sample number `i` (C order).
+// The level-0 index of sample number `i` (C order) of a level.
 u64 level_zero_index(const Level& level, const LevelMap& map, u64 i);
 
-// The places of the samples of a row of a class in level 0.
+// The level-0 indices of the samples of a row of a class.
 struct RowPlaces {
   u64 first, step;
   u64 operator()(i64 x) const { return first + u64(x) * step; }
@@ -108,7 +110,7 @@ inline RowPlaces row_places(const BlockGeometry& g, const LevelMap& map, int cls
   return places;
 }
 
-// What surrounds the samples of a row of a class that are to be coded, sixteen at a time: all of it is known before the row is.
+// The known neighbours of the samples of a row, sixteen samples at a time. All of them are decoded before the row.
 class MaskContexts {
  public:
   static constexpr i64 piece = 16;
@@ -135,7 +137,7 @@ class MaskContexts {
                                                                       : 2 * face_count <= face_taps ? 2
                                                                                                     : 3);
   }
-  // Reads beyond the row (row_slack).
+  // Collects the neighbours of a row. Reads beyond its end (row_slack).
   void look_around(const u8* row) {
     any_settled_ = any_open_ = false;
     for (i64 x = 0; x < n_; x += piece) {
@@ -154,13 +156,13 @@ class MaskContexts {
         count_around(row, x);
     }
   }
-  // Whether samples of the row are settled: all their nearest neighbours are masked (and the last one no literal), or none is.
+  // Whether the row has settled samples: all nearest neighbours are masked (and the last is not a literal), or none is. Others are open.
   bool any_settled() const { return any_settled_; }
   bool any_open() const { return any_open_; }
   bool open(i64 x) const { return open_[size_t(x)]; }
-  bool open_piece(i64 x) const { return open_piece_[size_t(x / piece)]; }  // any sample of the piece that begins there
+  bool open_piece(i64 x) const { return open_piece_[size_t(x / piece)]; }  // for the piece that begins at x
   u8 context(i64 x) const { return of_counts_[masked_[size_t(x)] * (face_taps_ + size_t(1)) + masked_faces_[size_t(x)]]; }
-  u8 neighbour(i64 x) const { return kind_[size_t(x)]; }  // the last masked one; the kind of a settled sample
+  u8 neighbour(i64 x) const { return kind_[size_t(x)]; }  // kind of the last masked neighbour; the expected kind of a settled sample
   const u8* neighbours() const { return kind_.data(); }
 
  private:
@@ -200,13 +202,13 @@ class MaskContexts {
   const LaidOut near_, faces_;
   const i64 n_;
   const u8 taps_, face_taps_;
-  Buffer<u8> masked_, masked_faces_, kind_, open_;  // of the row: counts of masked neighbours, the last one's kind
+  Buffer<u8> masked_, masked_faces_, kind_, open_;  // per sample: counts of masked neighbours, kind of the last one, whether it is open
   Buffer<u8> open_piece_;
-  Buffer<u8> of_counts_;  // contexts by the two counts
+  Buffer<u8> of_counts_;  // context of each pair of counts
   bool any_settled_ = false, any_open_ = false;
 };
 
-// The class samples before one in its block: in its row, in the row before along one axis, and along another.
+// The samples of the class before a sample: in its row, and in the rows before it along two axes.
 struct RowsBefore {
   const u8* row[2] = {};
   RowsBefore(const ClassArrays& arrays, const u8* row_here, const Index& at) {
@@ -221,8 +223,8 @@ struct RowsBefore {
   }
 };
 
-// Codes the masks of a block as regions; `specials` has the geometry's halo. Class 0 must be loaded; writing: all classes hold their
-// special values. `with_rows`: rows say whether their settled samples are as they are expected to be; else each sample takes a decision.
+// Codes the masks of a block as regions. `specials` has the geometry's layout with halo. Class 0 must be loaded; for encoding, all classes
+// must be. `with_rows`: a bit per row says whether its settled samples are as expected; otherwise every sample is coded.
 template <class Coder>
 void code_mask_regions(Coder& coder, MaskModels& m, const BlockGeometry& g, const LevelMap& map, u8* specials, bool with_rows) {
   for (int c = 0; c < g.classes.count; c++) {

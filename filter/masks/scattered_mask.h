@@ -1,15 +1,14 @@
-// Masks of a block whose masked samples are anywhere, each for itself: how many of sixteen are masked, then which of them.
-//
-// Contexts from neighbours tell next to nothing here, and a decision for each sample takes long.
+// Masks of a block whose masked samples are scattered: codes the number of masked samples in each group of 16, then which ones. Contexts
+// from neighbours have almost no information here, and coding every sample takes long.
 #pragma once
 #include "masks/mask_coder.h"
 
 namespace stz {
 
-// All numbers of 16 bits by how many ones they have, then by value.
+// All 16-bit numbers, sorted by their number of ones and then by value.
 struct BitPatterns {
-  u16 number[1 << 16], rank[1 << 16];  // rank: among those with as many ones
-  u32 first[18] = {};                  // by how many ones
+  u16 number[1 << 16], rank[1 << 16];  // rank: among those with the same number of ones
+  u32 first[18] = {};                  // by number of ones
   BitPatterns() {
     for (u32 v = 0; v < 1 << 16; v++) first[__builtin_popcount(v) + 1]++;
     for (size_t ones = 0; ones < 17; ones++) first[ones + 1] += first[ones];
@@ -21,7 +20,7 @@ struct BitPatterns {
       number[next[ones]++] = u16(v);
     }
   }
-  // Those of so many ones among the low `bits`: they come first.
+  // How many numbers of `bits` bits have `ones` ones. They are the first of those with that many ones.
   static u32 count(int bits, int ones) {
     u32 c = 1;
     for (int k = 1; k <= ones; k++) c = c * u32(bits - ones + k) / u32(k);
@@ -38,7 +37,7 @@ class ScatteredMaskWalk {
   ScatteredMaskWalk(Coder& coder, const BlockGeometry& g, const LevelMap& map, u8* specials)
       : coder_(coder), g_(g), map_(map), specials_(specials), patterns_(bit_patterns()) {}
 
-  // `kind`, writing: that of all masked samples, or 0 if they differ.
+  // `kind` (encoder): the kind of all masked samples, or 0 if they differ.
   void run(u8 kind) {
     if (coder_.bit(one_kind_, kind != special_none)) {
       int node = 1;
@@ -107,13 +106,13 @@ class ScatteredMaskWalk {
   u8 kind_ = special_none, kind_before_ = special_none;
 };
 
-// How the masks of a block are written.
+// How the masks of a block are coded.
 struct MaskForm {
   bool scattered = false;
-  u8 kind = special_none;  // scattered: that of all masked samples, if they have one and it is no literal
+  u8 kind = special_none;  // scattered: the kind of all masked samples, if they have the same and it is not literal
 };
 
-// The mask stream of a block; as code_mask_regions. `form`: writing.
+// Codes the mask stream of a block; arguments as for code_mask_regions. `form`: for the encoder.
 template <class Coder>
 void code_block_mask(Coder& coder, const BlockGeometry& g, const LevelMap& map, u8* specials, const MaskForm& form) {
   BitModel scattered;
