@@ -51,7 +51,8 @@ int check_rules(const stz_options& o, const stz_layout* layout, Message& message
 }
 
 void require_valid_options(const stz_options& options, const stz_layout& layout) {
-  for (const Option& each : option_table)  // any number of threads may be asked for: it is capped
+  // any number of threads is allowed: it is capped later
+  for (const Option& each : option_table)
     require(each.field == &stz_options::threads || each.allows(options.*each.field), STZ_ERROR_OPTION);
   Message unsaid;
   const int error = check_rules(options, &layout, unsaid);

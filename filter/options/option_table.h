@@ -1,4 +1,4 @@
-// The rows of stz_options.h as C++ objects, from which options are parsed, printed, packed and checked.
+// The rows of stz_options.h as C++ objects. Options are parsed, printed, packed and checked with them.
 #pragma once
 #include <string_view>
 
@@ -11,20 +11,20 @@ namespace stz {
 struct Option {
   std::string_view name;
   i32 stz_options::*field;
-  int first_bit, bits;      // in the word of packed options
-  i32 least, most, offset;  // the field is a number of this range + offset
+  int first_bit, bits;      // position in the word of packed options
+  i32 least, most, offset;  // users give least to most; the field has that number + offset
   bool changes_samples;
-  std::string_view words;  // of the values 0, 1 ..., between bars; empty: the option is a count
+  std::string_view words;  // names of the values 0, 1, ..., separated by bars; empty: the option is a count
 
   constexpr bool is_word() const { return !words.empty(); }
-  constexpr i32 largest() const { return most + offset; }  // of the field
+  constexpr i32 largest() const { return most + offset; }  // largest value of the field
   bool allows(i32 value) const { return value >= 0 && value <= largest(); }
 
   constexpr unsigned mask() const { return (1u << bits) - 1; }
   i32 unpacked(unsigned word) const { return i32(word >> first_bit & mask()); }
   unsigned packed(i32 value) const { return unsigned(value) << first_bit; }
 
-  // The word of a value; empty if it has none.
+  // The name of a value; empty if it has none.
   constexpr std::string_view word_of(i32 value) const {
     std::string_view rest = words;
     for (; value > 0; --value) {
@@ -34,7 +34,7 @@ struct Option {
     }
     return rest.substr(0, rest.find('|'));
   }
-  // The value of a word; -1 if it is none.
+  // The value with this name; -1 if there is none.
   i32 value_of(std::string_view word) const {
     for (i32 value = 0; !word.empty() && value <= most; ++value)
       if (word_of(value) == word) return value;
@@ -47,7 +47,7 @@ struct Option {
 inline constexpr Option option_table[] = {STZ_OPTIONS(STZ_OPTION)};
 #undef STZ_OPTION
 
-// Each row has bits of its own, which hold its largest field, and a word for its largest value if it has words.
+// Checks that rows have disjoint bits, that these hold the largest value, and that words name exactly the values up to it.
 constexpr bool is_sound(const Option* rows, int count) {
   unsigned taken = 0;
   for (int i = 0; i < count; ++i) {
