@@ -1,4 +1,4 @@
-// The C API of stz.h: checks pointers and structure sizes, sets the floating-point environment, turns failures into codes.
+// The C API of stz.h: checks pointers and structure sizes, sets the floating-point environment, converts failures to error codes.
 #include "api/stream_info.h"
 #include "base/buffer.h"
 #include "base/faults.h"
@@ -21,8 +21,8 @@ using namespace stz;
 
 namespace {
 
-// Checks the arguments that all functions that write a stream share, and gives the caller the length that `write` returns: it gets the
-// array and the options as this version has them.
+// Checks the arguments that all writing functions share. Passes the array and the options (converted to this version) to `write`, and
+// returns the length that it reports.
 template <class Write>
 int write_with(const stz_layout* layout, const void* data, const stz_options* options, const void* out, size_t capacity, size_t* out_size,
                Write write) {
@@ -38,7 +38,7 @@ int write_with(const stz_layout* layout, const void* data, const stz_options* op
   });
 }
 
-// Gives the caller the stream that `write` makes, after a check if one is asked for.
+// Copies the stream that `write` makes to the caller's buffer, and checks it if the options ask for that.
 template <class Write>
 int compress_with(const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size,
                   const std::vector<PreviousStream>& previous, Write write) {
@@ -187,7 +187,7 @@ const char* stz_error_text(int code) {
 }
 
 #if defined(STZ_STAGES)
-// The names of the stages, and the seconds that the calling thread has spent in each since the last call.
+// For benchmarks: the names of the stages, and the seconds that the calling thread has spent in each since the last call.
 __attribute__((visibility("default"))) const char* stz_stage_names() { return stage_names; }
 __attribute__((visibility("default"))) void stz_take_stage_seconds(double* seconds) {
   stage_clock.change(Stage::other);

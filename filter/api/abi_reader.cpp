@@ -1,4 +1,4 @@
-// The C API of stz_reader.h: sources, and readers of streams of every form.
+// The C API of stz_reader.h: sources, and readers for streams of every form.
 #include "api/stream_info.h"
 #include "base/guard.h"
 #include "base/read_file.h"
@@ -49,9 +49,9 @@ using namespace stz;
 struct stz_reader {
   const std::unique_ptr<Source> source;
   const std::unique_ptr<ArrayReader> array;
-  double max_error = 0;  // of reads; see stz_reader_max_error
+  double max_error = 0;  // see stz_reader_max_error
   bool enhance = true;   // see stz_reader_enhance
-  Bytes element;         // see stz_reader_on_error; empty: reads fail
+  Bytes element;         // see stz_reader_on_error; empty: damage is an error
   std::vector<stz_damage> damage;
 
   stz_reader(std::unique_ptr<Source> from, u64 cache_bytes) : source(std::move(from)), array(open_array(*source, cache_bytes)) {}
@@ -77,7 +77,7 @@ bool valid_request(const stz_reader* reader, const uint64_t* start, const uint64
   return reader->array->header().layout.rank == 0 || (start && count);
 }
 
-// A damage that a request met, in terms of the array.
+// Converts a damage from indices of the request to indices of the array.
 stz_damage damage_of(const Damage& found, const Request& request, int rank) {
   stz_damage damage{};
   damage.error = found.error;
@@ -93,7 +93,7 @@ stz_damage damage_of(const Damage& found, const Request& request, int rank) {
   return damage;
 }
 
-// Reads what is whole, and lists what is not.
+// Reads the intact parts and lists the damage.
 void read_whole_parts(stz_reader* reader, const Request& request, u8* out, int threads) {
   const stz_layout& layout = reader->array->header().layout;
   DamageReport report(layout, request);
@@ -104,7 +104,7 @@ void read_whole_parts(stz_reader* reader, const Request& request, u8* out, int t
   reader->source->forget_peeked();
 }
 
-// Runs a body that reads. If it fails, nothing of what told it where to read is believed any longer.
+// Runs a function that reads. If it fails, the kept bytes that tell where to read are dropped: they may be damaged.
 template <class F>
 int guarded_read(stz_reader* reader, F body) {
   const int code = guarded(body);

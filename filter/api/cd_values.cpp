@@ -1,6 +1,6 @@
-// The filter's client data: an array of 32-bit words <-> options and chunk layout (docs/cd_values.md).
-// Invariants: what pack() writes parse() accepts and gives back unchanged; parse() reads no word beyond `count`; every
-// rejection names the word or the option. Words come from files and from users, so nothing about them is assumed.
+// The filter's client data: converts an array of 32-bit words to options and chunk layout, and back (docs/cd_values.md). Invariants:
+// parse() accepts what pack() writes and returns the same options; parse() reads no word beyond `count`; every rejection names the word or
+// the option. Words come from files and users and are not trusted.
 #include "base/common.h"
 #include "base/floating_environment.h"
 #include "stz_cd_values.h"
@@ -18,7 +18,7 @@
 namespace stz {
 namespace {
 
-// Positions of the words of the short form and the full ones.
+// Positions of the words in the short form and the full forms.
 enum Word : size_t {
   word_form,
   word_mode,
@@ -34,21 +34,21 @@ enum Word : size_t {
 static_assert(word_dims == STZ_CD_FIXED_WORDS);
 constexpr size_t integer_form_word_packed = 4;
 
-// The most bytes that a chunk of form 104 may have: pointers differ by no more.
+// Most bytes of a chunk of form 104: the largest difference of pointers.
 constexpr u64 most_wide_bytes = ~u64{0} >> 1;
 
 constexpr u64 join(unsigned low, unsigned high) { return u64{high} << 32 | low; }
 constexpr unsigned low_word(u64 bits) { return static_cast<unsigned>(bits & 0xffffffffu); }
 constexpr unsigned high_word(u64 bits) { return static_cast<unsigned>(bits >> 32); }
 
-// Big enough to be meant, small enough to be meant: what a bound with its two words the right way round looks like.
+// The range of plausible bounds. If only the swapped words give such a number, the words were probably swapped.
 bool looks_like_a_bound(double value) { return value >= 1e-30 && value <= 1e30; }
 
 int parse_bound(const unsigned* values, double& bound, Message& message) {
   const double given = bit_cast_to<double>(join(values[word_bound_low], values[word_bound_high]));
   const double swapped = bit_cast_to<double>(join(values[word_bound_high], values[word_bound_low]));
   const bool valid = std::isfinite(given) && given >= 0;
-  // 0.5 with its words swapped is 5.3e-315: a bound, but hardly the one that was meant.
+  // 0.5 with its words swapped is 5.3e-315: a valid bound, but hardly the intended one.
   const bool tiny = values[word_form] == STZ_CD_FORM_SHORT && given > 0 && given < 0x1p-1022;
   if (valid && !(tiny && looks_like_a_bound(swapped))) {
     bound = given;
@@ -65,7 +65,7 @@ int parse_decimal_bound(unsigned mantissa, unsigned decimals, double& bound, Mes
     message.set("cd_values word 3 (e of the bound m x 10^-e) is %u: use 0 to %u", decimals, STZ_CD_MAX_DECIMALS);
     return STZ_ERROR_BOUND;
   }
-  // Through decimal text because strtod rounds correctly; without a point no locale changes its meaning.
+  // Goes through decimal text, because strtod rounds correctly. Without a decimal point it does not depend on the locale.
   char text[32];
   std::snprintf(text, sizeof text, "%ue-%u", mantissa, decimals);
   bound = std::strtod(text, nullptr);
@@ -94,7 +94,7 @@ int parse_fill(const unsigned* values, stz_options& options, Message& message) {
   return STZ_OK;
 }
 
-// Words that the extents of the full forms take.
+// The number of words that the extents take in a full form.
 size_t layout_words(const unsigned* values) {
   const size_t rank = values[word_type] >> 16 & 0xff;
   return values[word_form] == STZ_CD_FORM_FULL ? rank : 2 * rank;
@@ -135,7 +135,7 @@ int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Messa
   return STZ_OK;
 }
 
-// The records of form 105: a tag, a number of words, and so many words.
+// Parses the records of form 105: a tag, a number of words, then that many words.
 int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message) {
   while (word < count) {
     const unsigned tag = values[word];
@@ -164,7 +164,7 @@ int parse_records(size_t count, const unsigned* values, size_t word, stz_options
   return STZ_OK;
 }
 
-// Which numbers of words a form may have; `needed` says it for the message. Mode 0 needs no bound.
+// Whether a form may have this number of words. `needed`: text for the message. Mode 0 needs no bound.
 bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed) {
   const bool mode_alone = mode == STZ_LOSSLESS && count == 2;
   switch (form) {
@@ -187,7 +187,7 @@ bool length_fits(unsigned form, unsigned mode, size_t count, const char*& needed
 }
 
 int parse(size_t count, const unsigned* values, stz_options& options, stz_layout& layout, Message& message) {
-  options = stz_options{};  // words that are not given are the same as words of 0: the defaults
+  options = stz_options{};  // missing words mean 0: the defaults
   std::memset(&layout, 0, sizeof layout);
   layout.rank = -1;
   if (count == 0) return STZ_OK;
@@ -235,7 +235,7 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   return error;
 }
 
-// What does not fit in the words. What fits may still be refused by parse().
+// Rejects what does not fit in the words. parse() may still refuse the rest.
 int check_option_widths(const stz_options& options, Message& message) {
   if (options.mode < 0 || options.mode > STZ_POINTWISE_RELATIVE) {
     message.set("mode is %d: use 0 lossless, 1 absolute or 2 point-wise relative", options.mode);
@@ -274,7 +274,7 @@ int check_layout_widths(const stz_layout& layout, Message& message) {
   return STZ_OK;
 }
 
-// Does the chunk have 4 GiB or more, so that only form 104 holds it?
+// Whether the chunk has 4 GiB or more, so that only form 104 can hold it.
 bool needs_wide_form(const stz_layout& layout) {
   u64 bytes = stz_element_size(layout.dtype);
   for (int axis = 0; axis < layout.rank; ++axis)
@@ -282,7 +282,7 @@ bool needs_wide_form(const stz_layout& layout) {
   return false;
 }
 
-// The number of words; the checks above have accepted the arguments.
+// Writes the words and returns their number. The arguments have passed the checks above.
 size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out) {
   const double bound = options.mode == STZ_LOSSLESS ? 0.0 : options.bound;
   const u64 bound_bits = bit_cast_to<u64>(bound);
@@ -322,7 +322,7 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   return count;
 }
 
-// Packs, and makes sure that the words can be read back.
+// Packs, and verifies that the words can be parsed again.
 int pack_checked(const stz_options& options, const stz_layout* layout, unsigned* out, size_t& count, Message& message) {
   int error = check_option_widths(options, message);
   if (!error && layout) error = check_layout_widths(*layout, message);
@@ -343,7 +343,7 @@ extern "C" {
 
 int stz_cd_values_parse(size_t count, const unsigned* values, stz_options* options, stz_layout* layout, char* message,
                         size_t message_size) {
-  const stz::FloatingEnvironment environment;  // strtod rounds as the mode says
+  const stz::FloatingEnvironment environment;  // the rounding mode affects strtod
   stz::Message text;
   stz_options parsed{};
   stz_layout unused;

@@ -1,4 +1,4 @@
-// What the environment says of how to work (stz.h).
+// Settings in environment variables (stz.h).
 #include <algorithm>
 #include <cstdlib>
 

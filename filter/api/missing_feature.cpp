@@ -1,4 +1,4 @@
-// What a stream calls for that this library does not have, in words (stz.h).
+// Describes the feature that a stream needs and this library lacks (stz.h).
 #include "base/guard.h"
 #include "base/message.h"
 #include "format/extensions.h"
@@ -17,7 +17,7 @@ const char* record_name(u64 tag) {
   }
 }
 
-// `inside` a patched stream there is no other one: whoever says so is damaged, and is not followed.
+// `inside`: of a patched stream. A nested patched stream is damage, so it is not followed.
 void describe(const u8* stream, size_t size, bool inside, Message& message) {
   try {
     const Header header = read_header(stream, size);

@@ -1,4 +1,4 @@
-// The search for a fill value that nobody has named; stz.h has the rule.
+// Searches for an undeclared fill value; stz.h has the rule.
 #include <cmath>
 #include <type_traits>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr u64 sampled_at_most = 4096;
 constexpr u64 least_occurrences = 2;
 constexpr double least_distance_in_ranges = 2;
-// Nearer than a few bounds the value is coded in a few bits as it is.
+// A value closer than a few bounds needs no mask: it is coded in a few bits anyway.
 constexpr double least_distance_in_bounds = 16;
 
 struct Sample {
@@ -30,7 +30,7 @@ Sample read(const void* data, u64 index, bool swap) {
   return {static_cast<double>(bit_cast_to<Value>(static_cast<Bits>(bits))), bits};
 }
 
-// How far the candidate is from all other values; 0 if it is no missing value.
+// The distance of the candidate from all other values; 0 if it is not a missing value.
 double distance_if_missing(const Sample* samples, u64 count, const Sample& candidate) {
   u64 occurrences = 0;
   for (u64 i = 0; i < count; ++i) occurrences += samples[i].bits == candidate.bits;
@@ -51,7 +51,7 @@ template <class Value>
 void search(const stz_layout& layout, const void* data, stz_options& options) {
   u64 count = 1;
   for (int axis = 0; axis < layout.rank; ++axis) count *= layout.shape[axis];
-  // Steps of the golden ratio: spread evenly, and never in step with an axis.
+  // Golden-ratio steps spread the samples evenly and do not align with any axis.
   const u64 sampled = count < sampled_at_most ? count : sampled_at_most;
   const u64 step = count <= sampled_at_most ? 1 : static_cast<u64>(static_cast<double>(count) * 0.6180339887498949) | 1;
   const bool swap = swapped(layout);
@@ -59,7 +59,7 @@ void search(const stz_layout& layout, const void* data, stz_options& options) {
   Sample samples[sampled_at_most];
   u64 taken = 0, lowest = 0, highest = 0;
   for (u64 i = 0, index = 0; i < sampled; ++i, index += step) {
-    if (index >= count) index -= count;  // the step is below it, or 1
+    if (index >= count) index -= count;  // once is enough: the step is below `count`, or 1
     const Sample sample = read<Value>(data, index, swap);
     if (!std::isfinite(sample.value)) continue;
     samples[taken] = sample;
@@ -98,7 +98,7 @@ void search_type(const stz_layout& layout, const void* data, stz_options& option
     case STZ_U64:
       return search<u64>(layout, data, options);
     default:
-      return;  // the other types have no room for a value far from their data
+      return;  // other types have no room for a value far from the data
   }
 }
 

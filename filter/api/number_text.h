@@ -1,4 +1,4 @@
-// Numbers as users write them, in any locale.
+// Reads and writes numbers as users write them, independent of the locale.
 #pragma once
 #include <charconv>
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace stz {
 
-// std::from_chars and std::to_chars; for floating-point numbers some versions of libc++ lack them, such as that of WebAssembly, where
-// strtod and snprintf know no locale.
+// std::from_chars. Some versions of libc++ lack it for floating-point numbers, such as that of WebAssembly; strtod ignores the locale
+// there.
 template <class Number>
 std::from_chars_result read_number(const char* first, const char* last, Number& number) {
 #if !defined(__cpp_lib_to_chars)
@@ -27,7 +27,7 @@ std::from_chars_result read_number(const char* first, const char* last, Number& 
     return std::from_chars(first, last, number);
 }
 
-// False unless all of the text is a number that fits.
+// Parses a number. Returns false unless all of the text is a number that fits the type.
 template <class Number>
 bool parse_number(std::string_view text, Number& number) {
   if (text.size() > 1 && text.front() == '+' && text[1] != '-') text.remove_prefix(1);

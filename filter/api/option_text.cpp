@@ -1,6 +1,6 @@
-// Options as text and back: "absolute=1e-3,block=region" (docs/cd_values.md has the grammar).
-// Invariants: what print() writes parse() reads as the same options; numbers are exact and do not depend on a locale; every rejection names
-// the key. Text comes from users, files and the environment, so nothing about it is assumed.
+// Converts options to text and back: "absolute=1e-3,block=region" (docs/cd_values.md has the grammar). Invariants: parse() reads what
+// print() writes as the same options; numbers are exact and independent of the locale; every rejection names the key. Text comes from
+// users, files and the environment and is not trusted.
 #include "api/number_text.h"
 #include "base/common.h"
 #include "base/element_type.h"
@@ -37,7 +37,7 @@ constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64
                                 {"u8", STZ_U64}, {"c8", STZ_C64}, {"c16", STZ_C128}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
 
-// For "%.*s".
+// For "%.*s": limits the length in messages.
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
 #define STZ_SHOWN(text) shown(text), (text).data()
 
@@ -95,13 +95,13 @@ Text name_of(const Name (&names)[n], i32 value) {
   return {};
 }
 
-// The bits of an integer of type Value that the text writes, also as 1e3 or -9999.0.
+// The bits of an integer of type Value; accepts also 1e3 and -9999.0.
 template <class Value>
 bool integer_bits(Text text, u64& bits) {
   Value value;
   double number;
   if (!parse_number(text, value)) {
-    // The limits are powers of two or one less: as doubles the upper one is the first number that does not fit.
+    // The limits are powers of two or one less. As a double, `above` is the first number that does not fit.
     constexpr double above = 2.0 * static_cast<double>(Value{1} << (std::numeric_limits<Value>::digits - 1));
     if (!parse_number(text, number) || number != std::trunc(number)) return false;
     if (!(number < above && number >= static_cast<double>(std::numeric_limits<Value>::min()))) return false;
@@ -111,8 +111,8 @@ bool integer_bits(Text text, u64& bits) {
   return true;
 }
 
-// The same for a number of a floating-point type, rounded once from double. False also beyond the type; NaN and infinities need no fill
-// value: `has_fill` tells.
+// The same for a floating-point type, rounded once from double. Returns false for numbers beyond the type. NaN and infinities need no fill
+// value; `has_fill` is then 0.
 bool floating_bits(Text text, i32 dtype, u64& bits, i32& has_fill) {
   double number;
   if (!parse_number(text, number)) return false;
@@ -156,7 +156,7 @@ bool fill_bits(Text text, i32 dtype, stz_options& options) {
   }
 }
 
-// Reads one text; each option once.
+// Parses one text. Each option may occur once.
 class Parser {
  public:
   Parser(i32 dtype, stz_options& options, Message& message) : dtype_(dtype), options_(options), message_(message) {}
@@ -248,7 +248,7 @@ class Parser {
     return STZ_OK;
   }
 
-  // A byte order in front is that of a dataset, which bits of a fill value do not depend on.
+  // Accepts a byte order before the type, as in a dataset's dtype. The bits of a fill value do not depend on it.
   int type(Text key, Text value) {
     const Text plain = value.substr(!value.empty() && Text("<>=|").find(value.front()) != Text::npos ? 1 : 0);
     const Name* const name = find_name(dtype_names, plain);
@@ -272,7 +272,7 @@ class Parser {
   stz_options& options_;
   Message& message_;
   int bounds_ = 0;
-  std::string seen_ = ",";  // the keys, with a comma after each
+  std::string seen_ = ",";  // the keys so far, with a comma after each
   Text fill_text_;
 };
 
@@ -315,7 +315,7 @@ std::string print(const stz_options& options, i32 dtype) {
   return text;
 }
 
-// Does parse() give these options back? `message` says why not.
+// Whether parse() returns these options for the text; `message` says why not.
 int check_printed(const stz_options& options, i32 dtype, const std::string& text, Message& message) {
   stz_options again{};
   Parser parser(0, again, message);

@@ -8,7 +8,7 @@ namespace stz {
 namespace {
 
 struct FormText {
-  const char *alone, *patched;  // as the form of a stream, and of the base of a patched one
+  const char *alone, *patched;  // for a stream of this form, and for a patched stream with such a base
 };
 
 FormText form_text(const Header& h) {
@@ -27,13 +27,13 @@ FormText form_text(const Header& h) {
   return {"blocks of integers", "patched: blocks of integers"};
 }
 
-// Of a raw or constant stream: all of it must be there.
+// Raw and constant streams must be complete.
 void require_plain_stream(const Header& h, const u8* stream, u64 size) {
   if (h.form == Form::raw) require_stream_size(h, size);
   if (h.form == Form::constant) checked_payload(h, stream, size);
 }
 
-// As stz_stream_info has it. A trailer that is damaged does not tell.
+// The state as in stz_stream_info; -1 (unknown) if the trailer is damaged or not in memory.
 i32 content_check_state(const Header& h, const u8* stream, u64 size) {
   if (h.form != Form::blocks || h.trailer_size == 0) return 0;
   try {
@@ -45,15 +45,15 @@ i32 content_check_state(const Header& h, const u8* stream, u64 size) {
   }
 }
 
-// The largest error of what has one of the layers of the base, beside the patches, from what was compressed: readers add what the whole had
-// lost earlier, as its header says. -1 where it cannot be told in the unit of the data.
+// The largest error of a patched stream when the base is read with some of its layers. Readers add the earlier error in the header of the
+// whole, so only what the base had lost beyond it is added here. -1: unknown in the unit of the data.
 double with_patches(double error, const Header& h, const Header& base) {
   if (h.mode == STZ_POINTWISE_RELATIVE || earlier_error(h) == __builtin_inf() || earlier_error(base) == __builtin_inf()) return -1;
   return std::max(error + std::max(0.0, earlier_error(base) - earlier_error(h)), h.bound);
 }
 
-// The largest error of all layers where nobody has measured it: what the stream promises. -1 where that is not in the unit of the data, or
-// bits are missing altogether.
+// The largest error with all layers if it was not measured: the promise of the stream. -1 if that is not in the unit of the data, or if
+// bits are missing from the stream.
 double promised_error(const Header& h, const Header& base) {
   for (u8 bits : base.layers.missing)
     if (bits != 0) return -1;
@@ -62,7 +62,7 @@ double promised_error(const Header& h, const Header& base) {
   return base.enhancement.any() ? std::max(h.bound, relaxed_bound(base)) : h.bound;
 }
 
-// What each number of layers takes and gives. What lies before the base of a patched stream counts for all of them.
+// Fills in the bytes and errors for each number of layers. The bytes before the base of a patched stream count for all of them.
 void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info) {
   const Layers& layers = of_layers.layers;
   info.layers = i32(layers.refinements()) + 1;
@@ -75,7 +75,7 @@ void fill_layers(const Header& h, const Header& of_layers, stz_stream_info& info
   for (size_t taken = 0; taken < layers.errors.size(); taken++) {
     const LayerError& measured = layers.errors[taken];
     info.layer_error[taken] = patched ? with_patches(measured.largest, h, of_layers) : measured.largest;
-    info.layer_rmse[taken] = patched ? -1 : measured.root_mean_square;  // nobody has measured it with the patches
+    info.layer_rmse[taken] = patched ? -1 : measured.root_mean_square;  // not measured with the patches
   }
   for (size_t taken = layers.errors.size(); taken <= layers.refinements(); taken++) {
     info.layer_error[taken] = taken == layers.refinements() ? promised_error(h, of_layers) : -1;
@@ -107,7 +107,7 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   info.enhanced = levels.enhancement.any();
   info.relaxed_bound = info.enhanced ? std::max(h.bound, relaxed_bound(levels)) : h.bound;
   if (levels.form == Form::blocks) {
-    const std::vector<u64>& section = levels.section;  // the stream that has them stands last
+    const std::vector<u64>& section = levels.section;  // the stream with these sections is the last one
     require(section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);
     info.levels = i32(section.size());
     u64 end = h.base_offset + sections_offset(levels);
