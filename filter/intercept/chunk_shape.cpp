@@ -1,5 +1,4 @@
-// Chunk shapes and caches by arithmetic alone (chunk_shape.h). Invariant: a chunk is never longer than the array along any axis, which
-// HDF5 refuses for arrays that cannot grow.
+// Invariant: a chunk is never longer than the array along any axis. HDF5 refuses such chunks for arrays of fixed size.
 #include "intercept/chunk_shape.h"
 
 #include <algorithm>
@@ -15,15 +14,16 @@ constexpr hsize_t most_slots = 1 << 20;
 
 hsize_t pieces(hsize_t extent, hsize_t length) { return extent / length + (extent % length != 0); }
 
-// At most `most` planes of `extent`, as few times as possible, evenly, in multiples of the side where that takes no more pieces.
+// Divides an extent into as few pieces of at most `most` planes as possible: equal ones, rounded up to multiples of least_side if these are
+// not too long.
 hsize_t share(hsize_t extent, hsize_t most) {
   const hsize_t length = pieces(extent, pieces(extent, most));
   const hsize_t rounded = pieces(length, least_side) * least_side;
   return rounded <= most ? rounded : length;
 }
 
-// How many planes are worth cutting the axes after this one for: 32, or 16 or 8 where more would take too much memory, or none.
-// `samples_left`: of a chunk.
+// Planes that a chunk gets along this axis at the cost of cutting the faster axes: 32, 16 or 8, whichever does not take too much memory;
+// else 0. `samples_left`: samples that a chunk can still have.
 hsize_t side_of(hsize_t extent, hsize_t plane, hsize_t samples_left, bool thick) {
   for (const hsize_t side : {least_side, least_side / 2, least_side / 4}) {
     const hsize_t length = std::min(side, extent);
@@ -35,10 +35,11 @@ hsize_t side_of(hsize_t extent, hsize_t plane, hsize_t samples_left, bool thick)
 }  // namespace
 
 void choose_chunk(int rank, const hsize_t* extents, hsize_t element_size, hsize_t* chunk) noexcept {
-  hsize_t plane = element_size;  // bytes of the array at one index of this axis and those before
+  hsize_t plane = element_size;  // bytes of the array at one index of the axes up to this one
   for (int axis = 0; axis < rank; ++axis) plane *= extents[axis];
-  hsize_t bytes_left = chunk_bytes;  // what is left of a chunk for this axis and those after
-  bool thick = false;                // an axis before has more than one plane: a write of one touches all that are beside it anyway
+  hsize_t bytes_left = chunk_bytes;  // what is left of a chunk for this axis and the faster ones
+  // a slower axis has several planes per chunk: writing one plane touches all chunks beside it anyway
+  bool thick = false;
   for (int axis = 0; axis < rank; ++axis) {
     const hsize_t extent = extents[axis];
     plane /= extent;
@@ -56,7 +57,7 @@ void choose_chunk(int rank, const hsize_t* extents, hsize_t element_size, hsize_
 }
 
 ChunkCache cache_for(int rank, const hsize_t* extents, const hsize_t* chunk, hsize_t element_size, hsize_t most_bytes) noexcept {
-  // HDF5's hash of a chunk: its index along the slowest axis, then as many bits as the number of chunks needs for each axis after it.
+  // HDF5 hashes a chunk to its index along the slowest axis, followed by as many bits for each faster axis as its number of chunks needs.
   hsize_t slots = 1, chunks = 1, chunk_bytes = element_size;
   for (int axis = 0; axis < rank; ++axis) {
     const hsize_t count = std::max<hsize_t>(pieces(extents[axis], chunk[axis]), 1);
@@ -66,7 +67,7 @@ ChunkCache cache_for(int rank, const hsize_t* extents, const hsize_t* chunk, hsi
     chunk_bytes *= chunk[axis];
   }
   const hsize_t held = std::clamp<hsize_t>(most_bytes / chunk_bytes, 1, chunks);
-  slots = std::max(slots, std::min(8 * held + 1, most_slots));  // of an array that grows the number of chunks is not known
+  slots = std::max(slots, std::min(8 * held + 1, most_slots));  // more than needed: an array may grow
   return {static_cast<size_t>(slots), static_cast<size_t>(held * chunk_bytes)};
 }
 

@@ -1,4 +1,4 @@
-// Reads the rules (compress_rules.h). Nothing is assumed of the environment: options are read by the parser of the C API.
+// The environment is not trusted: options are parsed by the C API.
 #include "intercept/compress_rules.h"
 
 #include <fnmatch.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr unsigned long long mebibyte = 1 << 20;
 constexpr unsigned long long default_cache = 256, most_cache = 1 << 20;  // MiB
 
-// The text up to the next `separator`, which is taken off `text` with it.
+// Removes and returns the text before the next `separator`, which is removed too.
 std::string_view next_part(std::string_view& text, char separator) {
   const size_t end = text.find(separator);
   const std::string_view part = text.substr(0, end);
@@ -46,7 +46,7 @@ bool parse_options(const std::string& text, int32_t dtype, stz_options& options)
   return stz_options_parse_text(text.c_str(), &dtype, &options, nullptr, 0) == STZ_OK;
 }
 
-// A fill value that a smaller type does not hold is in none of its arrays.
+// A fill value that does not fit in a smaller type cannot occur in arrays of that type, so it is left out there.
 bool parse_options_of_types(const std::string& text, Rule& rule) {
   stz_options& widest = rule.options[STZ_F64 - STZ_F16];
   if (!parse_options(text, STZ_F64, widest)) return false;
@@ -60,7 +60,7 @@ bool parse_options_of_types(const std::string& text, Rule& rule) {
   return true;
 }
 
-// A pattern for fnmatch in which "[x]" is three characters; empty if there is no wildcard in it.
+// A pattern for fnmatch in which "[x]" stands for three characters; empty if there are no wildcards.
 std::string glob_of(std::string_view pattern) {
   constexpr std::string_view special = "*?[]";
   std::string glob;

@@ -1,5 +1,4 @@
-// Rules for datasets and the property lists that follow (compressed_creation.h). A question that HDF5 does not answer means the program's
-// own call: it then says why.
+// If HDF5 fails to answer a query, the program's own call is made unchanged, and reports the error.
 #include "intercept/compressed_creation.h"
 
 #include <algorithm>
@@ -18,20 +17,20 @@ constexpr int layout_contiguous = 1;                       // H5D_CONTIGUOUS
 constexpr int allocate_early = 1, allocate_in_pieces = 3;  // H5D_ALLOC_TIME_EARLY, H5D_ALLOC_TIME_INCR
 constexpr unsigned mandatory = 0;                          // H5Z_FLAG_MANDATORY
 constexpr hsize_t smallest_dataset = 64 << 10;
-constexpr hsize_t smallest_chunk = 4 << 10;  // less hardly pays for what a stream says of itself
+constexpr hsize_t smallest_chunk = 4 << 10;  // smaller chunks hardly gain: each stream has a header
 constexpr double full_chunks_first = 1;      // chunks that were written completely leave the cache first
 
 struct Shape {
   int rank = 0;
   hsize_t extents[STZ_MAX_RANK], limits[STZ_MAX_RANK], chunk[STZ_MAX_RANK];
   hsize_t element_size = 0;
-  bool chunked = false;  // by the program
+  bool chunked = false;  // whether the program set chunks
   int dtype = 0;
 
   bool grows() const { return !std::equal(extents, extents + rank, limits); }
 };
 
-// False if 64 bits do not hold it.
+// Returns false if the size does not fit in 64 bits.
 bool bytes_of(const Shape& shape, const hsize_t* extents, hsize_t& bytes) {
   bytes = shape.element_size;
   for (int axis = 0; axis < shape.rank; ++axis)
@@ -84,8 +83,8 @@ Outcome look_at_chunks(const Shape& shape) {
   return bytes < smallest_chunk ? Outcome::small_chunks : Outcome::compressed;
 }
 
-// 1 + the axis along which the dataset is appended to, if its chunks have more than one plane across it: the only axis without a limit.
-// 0 if there is none.
+// 1 + the axis along which the dataset grows, if its chunks have more than one plane across it. It must be the only unlimited axis;
+// otherwise 0.
 int append_axis_of(const Shape& shape) {
   int append_axis = 0;
   for (int axis = 0; axis < shape.rank; ++axis) {
@@ -115,8 +114,8 @@ hid_t copy_of(const CreateCalls& calls, hid_t properties, hid_t list_class) {
 
 bool set_creation(const CreateCalls& calls, hid_t creation, const Shape& shape, stz_options options) {
   if (options.append_axis == 0) options.append_axis = append_axis_of(shape);
-  if (options.append_axis > shape.rank) options.append_axis = 0;  // the rule means datasets of more axes
-  if (options.append_axis > 31) options.append_axis = 0;          // client data have no place for the last of 32 axes
+  if (options.append_axis > shape.rank) options.append_axis = 0;  // the rule was meant for datasets with more axes
+  if (options.append_axis > 31) options.append_axis = 0;          // client data cannot hold the last of 32 axes
   unsigned words[STZ_CD_MAX_WORDS];
   size_t count = 0;
   return stz_cd_values_pack(&options, nullptr, words, STZ_CD_MAX_WORDS, &count, nullptr, 0) == STZ_OK &&
@@ -125,8 +124,8 @@ bool set_creation(const CreateCalls& calls, hid_t creation, const Shape& shape, 
          calls.H5Pset_filter(creation, STZ_FILTER_ID, mandatory, count, words) >= 0;
 }
 
-// A chunk that leaves the cache before it is full is coded, and decoded for the next write into it, which is slow. With a preemption of 1
-// HDF5 (1.10 to 2.0) makes room by complete chunks alone, and goes over the limit where there are none.
+// A chunk that is evicted before it is full is encoded, and decoded again for the next write, which is slow. With a preemption of 1, HDF5
+// (1.10 to 2.0) evicts complete chunks only and exceeds the limit if there are none.
 bool set_access(const CreateCalls& calls, hid_t access, const Shape& shape) {
   size_t slots = 0, bytes = 0;
   double preemption = 0;
@@ -152,7 +151,7 @@ std::string path_of(const CreateCalls& calls, hid_t location, const char* name) 
     if (base.empty()) return {};
     given = base + "/" + given;
   }
-  std::string path;  // HDF5 passes over repeated slashes and over parts that are a point
+  std::string path;  // HDF5 ignores repeated slashes and "." components
   for (size_t at = 0; at < given.size();) {
     const size_t end = std::min(given.find('/', at), given.size());
     const std::string part = given.substr(at, end - at);
@@ -176,7 +175,7 @@ const Rule* rule_for(const CreateCalls& calls, const std::string& path, hid_t sp
 }
 
 Outcome compressed_properties(const CreateCalls& calls, const CreateArguments& arguments, const Rule& rule, Properties& properties) {
-  const hdf5::SuppressErrors suppressed(*calls.region);  // the program's own call will say what is wrong
+  const hdf5::SuppressErrors suppressed(*calls.region);  // the program's own call will report errors
   properties.creation.emplace(calls.region->H5Pclose, copy_of(calls, arguments.creation, calls.creation_class));
   properties.access.emplace(calls.region->H5Pclose, copy_of(calls, arguments.access, calls.access_class));
   const hid_t creation = properties.creation->get(), access = properties.access->get();

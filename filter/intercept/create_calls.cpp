@@ -1,4 +1,4 @@
-// Finds the functions (create_calls.h). Invariant: all of one table are of one loaded HDF5.
+// Finds the functions. Invariant: all functions of one table are in the same loaded HDF5.
 #include "intercept/create_calls.h"
 
 #include <dlfcn.h>
@@ -6,7 +6,7 @@
 namespace stz::intercept {
 namespace {
 
-// Where the program is not position-independent and names the variable, the one that HDF5 uses is the program's copy.
+// A program that is not position-independent and uses the variable has its own copy of it (a copy relocation). HDF5 then uses that copy.
 hid_t list_class(const hdf5::Library& library, const char* name) {
   const auto* const in_library = static_cast<const hid_t*>(hdf5::library_function(library, name));
   if (in_library && *in_library > 0) return *in_library;

@@ -1,4 +1,4 @@
-// The functions of HDF5 that creating a dataset takes, beside those of hdf5/calls.h.
+// The HDF5 functions that creating a dataset needs, beyond those of hdf5/calls.h.
 #pragma once
 #include <string>
 
@@ -10,10 +10,10 @@ using hdf5::herr_t;
 using hdf5::hid_t;
 using hdf5::hsize_t;
 
-// Of what a program passes to H5Dcreate, what matters here; H5Dcreate1 has no list for access.
+// The arguments of H5Dcreate that matter here. H5Dcreate1 has no access list.
 struct CreateArguments {
   hid_t location;
-  const char* name;  // null if it gets none
+  const char* name;  // null for an anonymous dataset
   hid_t type, space, creation, access;
 };
 
@@ -35,7 +35,7 @@ struct CreateCalls {
   hid_t creation_class, access_class;  // H5P_DATASET_CREATE, H5P_DATASET_ACCESS
 };
 
-// Those of the same HDF5 as `region`, which may be null. False if it has not all of them.
+// Finds the functions in the same HDF5 as `region` (may be null). Returns false if any is missing.
 bool find_create_calls(const hdf5::Calls* region, CreateCalls& functions) noexcept;
 
 // The path of an object; empty if it has none.

@@ -42,7 +42,7 @@ bool create_by_rules(const hdf5::Calls* region, const CreateArguments& arguments
     if (outcome == Outcome::compressed) outcome = create_compressed(calls, arguments, *rule, create);
     tell(path, *rule, outcome);
     return outcome == Outcome::compressed;
-  } catch (const std::exception&) {  // memory
+  } catch (const std::exception&) {  // out of memory
     return false;
   }
 }

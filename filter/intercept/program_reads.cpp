@@ -23,20 +23,20 @@ struct Totals {
 };
 Totals totals;
 
-// Never destroyed: threads of the program may read until the process is gone.
+// Never destroyed: threads of the program may read until the process ends.
 region::KeptReaders& kept_readers() {
   static std::atomic<region::KeptReaders*> readers;
   return made_once(readers, [] { return std::make_unique<region::KeptReaders>(); });
 }
 
-// Datasets of which nothing is to be gained, by key; what is lost when two share a slot is found out again.
+// Datasets without gain, by key. A dataset whose slot is taken over by another one is just examined again.
 constexpr size_t dataset_slots = 1024;
 std::atomic<DatasetKey> plain_datasets[dataset_slots];
 
 std::atomic<DatasetKey>& slot_of(DatasetKey key) { return plain_datasets[key % dataset_slots]; }
 
-// Are the dataset's chunks compressed, and larger than the chunk cache, so that HDF5 would decode them at every read? Or may they be
-// read with errors, which HDF5 cannot do?
+// Whether direct reads are a gain: the dataset's chunks are compressed and exceed the chunk cache, so that HDF5 decodes them at every read;
+// or an error is accepted (H5STZ_MAX_ERROR), which HDF5 itself cannot use.
 bool gains(const Calls& calls, hid_t dataset) {
   const hdf5::Library& library = *calls.library;
   if (!calls.H5Dget_access_plist || !calls.H5Pget_chunk_cache) return false;
@@ -81,7 +81,7 @@ __attribute__((destructor)) void write_totals() {
 DatasetKey key_of(const void* library, u64 dataset) noexcept {
   u64 key = reinterpret_cast<uintptr_t>(library) + dataset * 0x9e3779b97f4a7c15u;
   key = (key ^ key >> 32) * 0xd6e8feb86659fd93u;
-  return (key ^ key >> 32) | 1;  // no key is 0, the empty slot
+  return (key ^ key >> 32) | 1;  // never 0, which marks an empty slot
 }
 
 bool worth_reading_directly(DatasetKey key, hid_t file_space) noexcept {
@@ -95,7 +95,7 @@ bool read_needed_blocks(const Calls& calls, DatasetKey key, const ReadArguments&
   stz_h5_stats stats{};
   bool done = false;
   try {
-    const hdf5::SuppressErrors suppressed(calls);  // H5Dread will say what is wrong
+    const hdf5::SuppressErrors suppressed(calls);  // H5Dread will report errors
     if (!gains(calls, arguments.dataset)) {
       slot_of(key).store(key, std::memory_order_relaxed);
       return false;
@@ -104,9 +104,9 @@ bool read_needed_blocks(const Calls& calls, DatasetKey key, const ReadArguments&
     const region::Request request{arguments.dataset,  arguments.memory_type, arguments.memory_space, arguments.file_space,
                                   arguments.transfer, arguments.buffer,      &kept_readers()};
     done = region::read_directly(calls, request, stats, unused) == region::Outcome::done;
-  } catch (const std::exception&) {  // memory
+  } catch (const std::exception&) {  // out of memory
   }
-  calls.H5Eclear2(hdf5::default_error_stack);  // of questions that were answered by an error
+  calls.H5Eclear2(hdf5::default_error_stack);  // drops errors of our own queries
   count(stats);
   return done;
 }

@@ -1,4 +1,4 @@
-// Appends to the file of H5STZ_RUN_STATS (run_stats.h). The environment is read at every call: a program may change it before it forks.
+// The environment is read at every call, because a program may change it before it forks.
 #include "intercept/run_stats.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ bool stats_are_wanted() noexcept { return stats_path() != nullptr; }
 void append_stats(const char* line, size_t length) noexcept {
   const char* const path = stats_path();
   if (!path) return;
-  const int error = errno;  // the program's
+  const int error = errno;  // errno of the program is kept
   const int file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file >= 0) {
     if (write(file, line, length) < 0) { /* there is nobody to tell */
