@@ -3,7 +3,7 @@
 namespace stz::connector {
 namespace {
 
-thread_local Borrowed* innermost = nullptr;  // of those that are alive
+thread_local Borrowed* innermost = nullptr;  // the latest one that is alive
 
 }  // namespace
 
@@ -13,7 +13,7 @@ Borrowed::Borrowed(const Connector& connector, const void* object, int object_ty
   void* const below = connector.base->wrap.get_object(object);
   if (below) id_ = connector.H5VLwrap_register(below, object_type);
   wanted_ = false;
-  if (!second_) id_ = -1;  // if there is an id all the same, closing it would close the object itself
+  if (!second_) id_ = -1;  // if there is an id nevertheless, closing it would close the object itself
 }
 
 Borrowed::~Borrowed() {

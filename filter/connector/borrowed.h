@@ -1,13 +1,13 @@
-// Ids for objects of which a callback has only the address: with one, everything that works for programs works here.
+// Ids for objects of which a callback only has the address, so that code written for ids works in callbacks.
 //
-// HDF5 makes a second object around what is below ours, and an id for it. When the id is closed that second object goes, and what is below
-// it, which still belongs to the first, stays: callbacks that close have to ask give_back().
+// HDF5 wraps the object below ours in a second object and makes an id for that. Closing the id frees the second object only: the object
+// below still belongs to the first one. So close callbacks must call give_back() first.
 #pragma once
 #include "connector/connector.h"
 
 namespace stz::connector {
 
-// To be made in a callback that HDF5 called for this object; for its thread, and closed in the reverse order.
+// Make it in a callback that HDF5 called for this object. For one thread; destroyed in reverse order.
 class Borrowed {
  public:
   Borrowed(const Connector& connector, const void* object, int object_type);
@@ -23,17 +23,17 @@ class Borrowed {
   const Connector& connector_;
   Borrowed* outer_;
   void* second_ = nullptr;
-  bool wanted_ = true;  // the next object that is made on this thread is ours
+  bool wanted_ = true;  // the next object made on this thread is the second object
   hid_t id_ = -1;
 };
 
-// Is this the second object of an id that is borrowed on this thread?
+// Whether this is the second object of a borrowed id of this thread.
 bool is_borrowed(const void* object) noexcept;
 
-// If so, frees it and is true.
+// If it is, frees it and returns true.
 bool give_back(const Connector& connector, void* object) noexcept;
 
-// The callback that makes objects.
+// The wrap_object callback, which makes objects.
 void* wrap_object(void* object, int type, void* context);
 
 }  // namespace stz::connector

@@ -1,5 +1,4 @@
-// Makes the records (connector.h), and the callbacks that belong to no object. Records are published once, never change and are never
-// freed.
+// Makes the records, and has the callbacks that belong to no object. Records are published once, never change and are never freed.
 #include "connector/connector.h"
 
 #include <dlfcn.h>
@@ -24,7 +23,7 @@ struct Renamed {
 };
 PublishedList<Renamed> renamed_connectors;
 
-// The library's own pass-through connector: a variable since 2.0, to be asked for before.
+// HDF5's own pass-through connector: a variable since 2.0, registered by a function before.
 const ConnectorClass* pass_through(const hdf5::Library& library) {
   if (const void* const variable = hdf5::library_function(library, "H5VL_pass_through_g"))
     return static_cast<const ConnectorClass*>(variable);
@@ -34,12 +33,12 @@ const ConnectorClass* pass_through(const hdf5::Library& library) {
       !hdf5::find_function(library, "H5VLintrospect_get_conn_cls", get_class))
     return nullptr;
   const ConnectorClass* record = nullptr;
-  int any_object = 0;  // must not be null, and is not looked at
+  int any_object = 0;  // must not be null, is not used
   const hid_t id = enlist();
   return id >= 0 && get_class(&any_object, id, current_level, &record) >= 0 ? record : nullptr;
 }
 
-// Bytes of a record that is a variable of the library; 0 if that is not known.
+// The size of a record that is a variable of the library; 0 if unknown.
 size_t size_of_record(const ConnectorClass* record) {
   Dl_info object;
   void* symbol = nullptr;
@@ -65,16 +64,16 @@ bool says_what_is_below(const char* text) {
   return digits > 0 && digits < 9 && std::strcmp(rest + digits, ";under_info={}") == 0;
 }
 
-// The text after the connector's name, as to_string writes it where what is below has none of its own: the library's own function reads
-// past the end of others. A failure here would end the program, as libraries from 2.0 on do not survive one, so that what makes no sense
-// counts as not said: the native connector is below.
+// Parses the text after the connector's name, in the form that to_string writes if the connector below has no text of its own: HDF5's
+// function reads past the end of other texts. HDF5 2.0 and later crash if this callback fails. So other text is ignored, which means that
+// the native connector is below.
 herr_t info_from_string(const char* text, void** info) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   *info = nullptr;
   if (!connector || !text || !says_what_is_below(text)) return 0;
   const hdf5::SuppressErrors suppressed(*connector->calls);
   if (connector->base->info.from_string(text, info) < 0) *info = nullptr;
-  if (*info && static_cast<const Below*>(*info)->connector < 0) {  // there is no such connector
+  if (*info && static_cast<const Below*>(*info)->connector < 0) {  // no such connector
     connector->base->info.free(*info);
     *info = nullptr;
   }
@@ -111,7 +110,7 @@ const void* make_connector(const hdf5::Library& library, const hdf5::Calls* call
   return &connectors.publish(made)->record;
 }
 
-// All versions so far have the value and the name at these places.
+// In all versions so far these two fields are at these places.
 const void* rename(const hdf5::Library& library, const ConnectorClass& base) {
   const size_t size = size_of_record(&base);
   if (size < offsetof(ConnectorClass, connector_version)) return nullptr;
@@ -140,8 +139,8 @@ const void* class_for(const void* return_address) noexcept {
   const hdf5::Library* const library = hdf5::calling_library(return_address);
   if (!library->reachable) return nullptr;
   if (const Connector* const made = connector_at(return_address)) return &made->record;
-  const hdf5::Calls* const calls = hdf5::calls_of(*library);  // the caller is the library
-  std::optional<hdf5::SavedErrorStack> errors;                // HDF5 loads connectors to find one for a file that it cannot open
+  const hdf5::Calls* const calls = hdf5::calls_of(*library);  // the caller is the library itself
+  std::optional<hdf5::SavedErrorStack> errors;                // HDF5 tries connectors when it cannot open a file
   if (calls && calls->complete) errors.emplace(*calls).keep();
   const ConnectorClass* const base = pass_through(*library);
   if (!base) return nullptr;

@@ -1,7 +1,7 @@
-// The connector of one loaded HDF5: its own pass-through connector with some callbacks replaced.
+// The connector of one loaded HDF5: HDF5's own pass-through connector with some callbacks replaced.
 //
-// Several copies of HDF5 can live in one process; each gets a record of its own, made of its own callbacks, and a callback of ours finds
-// out by its return address for which of them it works.
+// Several copies of HDF5 can live in one process. Each gets its own record, made from its own callbacks. Our callbacks identify the HDF5
+// that calls them by their return address.
 #pragma once
 #include "connector/vol_abi.h"
 #include "hdf5/calls.h"
@@ -9,7 +9,7 @@
 namespace stz::connector {
 
 constexpr const char* connector_name = "h5stz";
-constexpr int connector_value = 485;  // of those for testing, 256 to 511
+constexpr int connector_value = 485;  // from the range for testing, 256 to 511
 
 #define STZ_CONNECTOR_FUNCTIONS(X)                                                                                            \
   X(H5Idec_ref, int, (hid_t id))                                                                                              \
@@ -23,7 +23,7 @@ constexpr int connector_value = 485;  // of those for testing, 256 to 511
   X(H5VLget_connector_id_by_name, hid_t, (const char* name))                                                                  \
   X(H5VLwrap_register, hid_t, (void* object, int type))
 
-// Never changes once it is published.
+// Constant once published.
 struct Connector {
   const hdf5::Calls* calls;  // of the library
   STZ_CONNECTOR_FUNCTIONS(STZ_HDF5_MEMBER)
@@ -32,15 +32,15 @@ struct Connector {
   const Connector* next;
 };
 
-// That of the library whose code is at `return_address`; null if it has not loaded this connector. Thread-safe.
+// The connector of the HDF5 whose code is at `return_address`; null if it has not loaded the connector. Thread-safe.
 const Connector* connector_at(const void* return_address) noexcept;
 
-// The record with which the library whose code is at `return_address` loads the connector: ours if all is as expected; the library's own
-// pass-through connector under our name, so that everything works as without it, if its record is of another version; null, which makes
-// the library say that it cannot load the connector, if there is none.
+// The record for the HDF5 whose code is at `return_address`. This is our record if HDF5's own record has the expected version. Otherwise it
+// is HDF5's pass-through connector under our name, so that everything works as without the connector. If there is none, it is null and HDF5
+// reports that it cannot load the connector.
 const void* class_for(const void* return_address) noexcept;
 
-// The replaced callbacks: of connector_files.cpp and connector_datasets.cpp.
+// Replace the callbacks of connector_files.cpp and connector_datasets.cpp.
 void replace_file_callbacks(ConnectorClass& record) noexcept;
 void replace_dataset_callbacks(ConnectorClass& record) noexcept;
 

@@ -1,5 +1,5 @@
-// Datasets: reads decode the blocks that they need, datasets are created with the filter where a rule names them (intercept/). Everything
-// else, and everything that fails here, is the library's.
+// Dataset callbacks: reads decode only the needed blocks, and datasets that a rule matches are created with the filter (intercept/).
+// Everything else, and everything that fails here, is left to the library.
 #include <exception>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace {
 
 intercept::DatasetKey key_of(const void* dataset) { return intercept::key_of(nullptr, reinterpret_cast<uintptr_t>(dataset)); }
 
-// True if it is done.
+// Returns true if the read was done here.
 bool read_one(const Connector& connector, void* dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer,
               void* buffer) {
   bool done = false;
@@ -27,7 +27,7 @@ bool read_one(const Connector& connector, void* dataset, hid_t memory_type, hid_
   return done;
 }
 
-// The reads of one call that are the library's.
+// The reads of one call that are left to the library.
 struct Rest {
   std::vector<void*> datasets, buffers;
   std::vector<hid_t> memory_types, memory_spaces, file_spaces;
@@ -61,7 +61,7 @@ herr_t dataset_read(size_t count, void* datasets[], hid_t memory_types[], hid_t 
   if (count == 1) return by_library();
   try {
     return read_many(*connector, count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
-  } catch (const std::exception&) {  // memory
+  } catch (const std::exception&) {  // out of memory
     return by_library();
   }
 }

@@ -1,5 +1,5 @@
-// Files: where the program says nothing about what is below this connector, it is HDF5's own native connector. The library's pass-through
-// connector cannot open a file then.
+// File callbacks. If the program does not set the connector below this one, HDF5's native connector is used. HDF5's pass-through connector
+// cannot open files in that case.
 #include <unistd.h>
 
 #include "connector/borrowed.h"
@@ -8,7 +8,7 @@
 namespace stz::connector {
 namespace {
 
-// What is below if nothing is said.
+// The native connector as the one below.
 class NativeBelow {
  public:
   explicit NativeBelow(const Connector& connector)
@@ -26,7 +26,7 @@ class NativeBelow {
   const Below below_;
 };
 
-// A list for access of files that says what is below: the given one, or a copy.
+// A file access list that sets the connector below: the given list, or a copy.
 class FileAccess {
  public:
   FileAccess(const Connector& connector, hid_t access) : connector_(connector), given_(access) {
@@ -39,7 +39,7 @@ class FileAccess {
     if (copy_ >= 0) connector.H5Pget_vol_info(copy_, &below_);
   }
   ~FileAccess() {
-    hdf5::SavedErrorStack errors(*connector_.calls);  // what the library says of the file
+    hdf5::SavedErrorStack errors(*connector_.calls);  // keeps the library's errors about the file
     errors.keep();
     if (copy_ >= 0) connector_.calls->H5Pclose(copy_);
     if (below_) connector_.record.info.free(below_);
@@ -48,9 +48,9 @@ class FileAccess {
   FileAccess& operator=(const FileAccess&) = delete;
   hid_t get() const { return copy_ >= 0 ? copy_ : given_; }
 
-  // Calls open(list) for what is below, for its errors: the library's pass-through connector drops them when it closes its
-  // lists, and programs decide by them ("no such file" makes h5py create one). `open` should fail. Not for files of MPI, which ranks
-  // open together: only one of them may have failed.
+  // Calls open(list) with the connector below, only for its errors. HDF5's pass-through connector loses them when it closes its lists, and
+  // programs depend on them (h5py creates the file on "no such file"). `open` is expected to fail. Not used with MPI: ranks open files
+  // together, and perhaps only one of them failed.
   template <class Open>
   void repeat_for_errors(hid_t transfer, Open open) const {
     const auto* const below = static_cast<const Below*>(below_);
@@ -78,14 +78,14 @@ class FileAccess {
 
   const Connector& connector_;
   hid_t given_, copy_ = -1;
-  void* below_ = nullptr;  // a Below
+  void* below_ = nullptr;  // points to a Below
 };
 
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer, void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return nullptr;
   const FileAccess list(*connector, access);
-  // An attempt that fails late leaves a file, which would be the reason for the failure of a second one.
+  // An attempt that fails late leaves a file, and a second attempt would report that file instead of the first error.
   const bool can_repeat = !(flags & only_if_new) || ::access(name, F_OK) == 0;
   void* const file = connector->base->file.create(name, flags, creation, list.get(), transfer, request);
   if (!file && can_repeat) {
@@ -113,10 +113,10 @@ herr_t file_specific(void* file, void* arguments, hid_t transfer, void** request
     return connector->base->file.specific(file, arguments, transfer, request);
   auto* const given = static_cast<FileSpecific*>(arguments);
   hdf5::SavedErrorStack errors(*connector->calls);
-  if (operation == file_is_accessible) errors.keep();  // of a file that cannot be opened, for which HDF5 tries all connectors
+  if (operation == file_is_accessible) errors.keep();  // HDF5 tries all connectors for a file that cannot be opened
   const FileAccess list(*connector, given->access);
   const hid_t before = given->access;
-  given->access = list.get();  // in place: nobody knows how long the arguments are
+  given->access = list.get();  // changed in place, because the length of the arguments is unknown
   const herr_t status = connector->base->file.specific(file, arguments, transfer, request);
   given->access = before;
   return status;

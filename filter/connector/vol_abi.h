@@ -1,6 +1,6 @@
-// What the connector needs to know of HDF5's virtual object layer (VOL): the record of a connector's callbacks, version 3, which is that of
-// HDF5 1.14 and 2.0 to 2.2, and the arguments of the callbacks that are ours. Declared here so that one binary serves all of them; whether
-// a library's record is this one is checked when it loads the connector (connector.cpp). Names in comments are those of HDF5.
+// The parts of HDF5's virtual object layer (VOL) that the connector uses: version 3 of the record of a connector's callbacks (HDF5 1.14 and
+// 2.0 to 2.2), and the arguments of the callbacks that we replace. They are declared here so that one binary serves all these versions.
+// connector.cpp checks the version when it is loaded. Names in comments are those of HDF5.
 #pragma once
 #include "hdf5/hdf5_abi.h"
 
@@ -17,13 +17,13 @@ constexpr int file_is_accessible = 2, file_delete = 3;                // H5VL_FI
 constexpr int object_file = 1, object_group = 2, object_dataset = 5;  // H5I_FILE, H5I_GROUP, H5I_DATASET
 constexpr unsigned only_if_new = 4;                                   // H5F_ACC_EXCL
 
-// H5VL_loc_params_t begins with these.
+// The first fields of H5VL_loc_params_t.
 struct Location {
   int object_type;
   int kind;
 };
 
-// H5VL_file_specific_args_t of the two operations that have no file yet.
+// H5VL_file_specific_args_t for the two operations that have no open file.
 struct FileSpecific {
   int operation;
   const char* name;
@@ -31,13 +31,13 @@ struct FileSpecific {
   bool* accessible;
 };
 
-// H5VL_pass_through_info_t: what is below a connector that passes calls through.
+// H5VL_pass_through_info_t: the connector below a pass-through connector.
 struct Below {
   hid_t connector;
   void* info;
 };
 
-using Slot = void (*)();  // a callback that is the library's own
+using Slot = void (*)();  // a callback of HDF5 that we do not replace
 
 // H5VL_class_t
 struct ConnectorClass {
