@@ -1,5 +1,5 @@
-// H5Dcreate for programs that know nothing of compression (intercept/program_creations.h): the functions here take the place of
-// H5Dcreate1 and H5Dcreate2 in every object of the process.
+// Replaces H5Dcreate1 and H5Dcreate2 in every object of the process, for programs that do not set up compression
+// (intercept/program_creations.h).
 #include "intercept/program_creations.h"
 #include "preload/original_function.h"
 #include "stz_h5.h"
@@ -11,7 +11,7 @@ using hdf5::hid_t;
 using Create2 = hid_t (*)(hid_t location, const char* name, hid_t type, hid_t space, hid_t links, hid_t creation, hid_t access);
 using Create1 = hid_t (*)(hid_t location, const char* name, hid_t type, hid_t space, hid_t creation);
 
-// The dataset's id if it was created by a rule, else -1.
+// Returns the id of the dataset if it was created by a rule, else -1.
 hid_t created(const void* caller, const intercept::CreateArguments& arguments, hid_t links) noexcept {
   hid_t dataset = -1;
   intercept::create_by_rules(hdf5::calls_at(caller), arguments, [&](hid_t creation, hid_t access) {

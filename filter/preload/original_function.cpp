@@ -1,4 +1,4 @@
-// Remembers what it found (original_function.h), as the dynamic linker binds a call once.
+// Caches the results, as the dynamic linker binds a call only once.
 #include "preload/original_function.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 namespace stz::preload {
 namespace {
 
-// What a function has been found to be for a loaded object, for good.
+// The function found for a loaded object; never changes.
 struct Bound {
   const void* base;
   std::string object, name;
@@ -24,7 +24,7 @@ PublishedList<Bound> bound_functions;
 void remember(const Dl_info& caller, const char* name, void* function) noexcept {
   try {
     bound_functions.publish(new Bound{caller.dli_fbase, caller.dli_fname, name, function, nullptr});
-  } catch (const std::exception&) {  // memory: it will be looked up again
+  } catch (const std::exception&) {  // out of memory: it will be looked up again
   }
 }
 

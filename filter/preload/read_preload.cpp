@@ -1,5 +1,5 @@
-// H5Dread for programs that know nothing of partial reads (intercept/program_reads.h): the function here takes the place of H5Dread in
-// every object of the process, and reads with the HDF5 that the caller would have called.
+// Replaces H5Dread in every object of the process, for programs that do not use partial reads (intercept/program_reads.h). It reads with
+// the HDF5 that the caller would have called.
 #include "intercept/program_reads.h"
 #include "preload/original_function.h"
 #include "stz_h5.h"
@@ -10,7 +10,7 @@ extern "C" __attribute__((visibility("default"))) herr_t H5Dread(hid_t dset, hid
   using Read = decltype(hdf5::Calls::H5Dread);
   const void* const caller = __builtin_return_address(0);
   const hdf5::Calls* const calls = hdf5::calls_at(caller);
-  if (!calls || !calls->H5Dread) {  // of HDF5 1.8, say, whose ids have 32 bits
+  if (!calls || !calls->H5Dread) {  // such as HDF5 1.8, whose ids have 32 bits
     const auto original = reinterpret_cast<Read>(preload::original_function(caller, "H5Dread"));
     intercept::count_read(true);
     return original ? original(dset, mem_type, mem_space, file_space, dxpl, buf) : -1;
