@@ -172,9 +172,9 @@ void count(const stz_reader_stats& decoded, u64 fetched, stz_h5_stats& stats) {
   stats.blocks_present += decoded.blocks_present;
 }
 
-// Whether range requests are cheaper than a read of the whole stored chunk. To find its address, HDF5 may look at every chunk of the
-// dataset, each for the time in which it reads about 128 bytes. Ranges of a small chunk save nothing. Ranges of most of a chunk save
-// nothing either, unless precision layers are left out.
+// Whether range requests are cheaper than reading the whole stored chunk. To find its address, HDF5 may look at every chunk of the dataset;
+// each costs as much as reading about 128 bytes. Ranges of a small chunk, or of most of a chunk, save nothing, unless precision layers are
+// left out.
 bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t stored) {
   const FloatingEnvironment environment;
   constexpr double cheap_bytes = 65536, bytes_per_lookup = 128;
@@ -189,7 +189,7 @@ bool ranges_pay(const Transfer& transfer, const ChunkAxis* const* axes, hsize_t 
   return (part <= 0.5 || stz_environment_max_error() > 0) && static_cast<double>(stored) >= cheap_bytes + bytes_per_lookup * chunks;
 }
 
-// Fetches with pread the ranges that the part needs. False, with nothing counted, if anything is not as expected.
+// Fetches the ranges that the part needs with pread. Returns false and counts nothing if anything is unexpected.
 bool decode_ranges(const Transfer& transfer, const ChunkAxis* const* axes, const hsize_t* offset) {
   const Calls& calls = transfer.calls;
   unsigned mask = 1;

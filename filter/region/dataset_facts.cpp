@@ -16,7 +16,7 @@ bool is_sec2(const Calls& calls, hid_t driver) {
   return calls.H5FD_sec2_init && driver == calls.H5FD_sec2_init();
 }
 
-// Addresses count from the user block in some versions and from the begin of the file in others, so the file must have no user block.
+// Depending on the version, addresses count from the user block or from the beginning of the file, so files with a user block are excluded.
 int plain_descriptor(const Calls& calls, hid_t file, hid_t access) {
   unsigned intent = ~read_only;
   if (calls.H5Fget_intent(file, &intent) < 0 || intent != read_only) return -1;
@@ -85,7 +85,7 @@ stz_h5_reason read_properties(const Calls& calls, hid_t properties, DatasetFacts
 
 }  // namespace
 
-// The handle of a plain file is its descriptor. The handle of MPI is a pointer, half of which is not a descriptor.
+// The handle of a plain file points to its descriptor. The handle of MPI is a pointer, half of which is not a valid descriptor.
 bool may_use_mpi(const Calls& calls, hid_t file) {
   if (!calls.H5Fget_mpi_atomicity) return false;
   void* handle = nullptr;

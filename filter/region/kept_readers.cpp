@@ -18,8 +18,8 @@ u64 cached_bytes(const stz_reader* reader) {
   return stz_reader_get_stats(reader, &stats) == STZ_OK ? stats.cached_bytes : 0;
 }
 
-// Whether a change now would give the file another time. Clocks of file systems advance by ticks of the kernel, at most 10 ms, or by
-// seconds, at most two.
+// Whether a change made now would give the file another time. File system clocks advance in kernel ticks of at most 10 ms, or in steps of
+// at most two seconds.
 bool is_settled(const struct stat& file) {
   constexpr long second = 1'000'000'000, tick = 20'000'000;
   struct timespec now;
@@ -68,7 +68,7 @@ int obey_environment(stz_reader* reader) {
   stz_stream_info info = STZ_STREAM_INFO_INIT;
   if (const int error = stz_reader_info(reader, &info)) return error;
   const bool was_relative = info.mode == STZ_POINTWISE_RELATIVE && info.accumulated_bound > 0;
-  const bool is_unknown = was_relative || info.accumulated_bound == STZ_UNKNOWN_BOUND;  // then all layers are read, the best there is
+  const bool is_unknown = was_relative || info.accumulated_bound == STZ_UNKNOWN_BOUND;  // then all layers are read: nothing is better
   return stz_reader_max_error(reader, is_unknown ? 0 : max_error);
 }
 
@@ -82,7 +82,7 @@ bool KeptReaders::with(int descriptor, u64 address, u64 size, FunctionRef<bool(s
                 static_cast<u64>(now.st_size),
                 address,
                 size};
-  const std::unique_lock lock(mutex_, std::try_to_lock);  // never waits: in a forked process it may stay locked for ever
+  const std::unique_lock lock(mutex_, std::try_to_lock);  // never waits: it may stay locked for ever in a forked process
   if (!lock.owns_lock()) return false;
   const auto kept_reader = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& k) { return k.key == key; });
   if (kept_reader != kept_.end())

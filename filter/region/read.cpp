@@ -1,5 +1,5 @@
-// From arguments to samples in memory (read.h): check, gather the chunks' parts into a packed array, convert, scatter. If the samples are
-// contiguous in the buffer, the packed array is the buffer.
+// Checks the request, gathers the chunks' parts into a packed array, converts, and scatters to the buffer. If the samples are contiguous in
+// the buffer, the packed array is the buffer itself.
 #include "region/read.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace stz::region {
 namespace {
 
-// Runs over all chunks that the selection touches, last axis fastest.
+// Reads all chunks that the selection touches, last axis fastest.
 Outcome gather(const Transfer& transfer, hid_t type, Message& message) {
   const int rank = transfer.selection.rank;
   std::vector<ChunkAxis> chunks[max_rank];
@@ -82,7 +82,7 @@ Outcome deliver(const Calls& calls, const Request& request, hid_t type, const Ta
 
 Outcome gather_and_deliver(const Calls& calls, const Request& request, hid_t type, const DatasetFacts& facts,
                            const FileSelection& selection, const Target& target, stz_h5_stats& stats, Message& message) {
-  // Conversion works in place. If H5Dread may have to take over and leave some samples alone, the buffer must stay untouched.
+  // Conversion works in place. If H5Dread may take over and skip some samples, the buffer must not be changed before.
   const bool in_buffer = target.contiguous && target.size >= facts.element_size && !facts.may_skip_missing;
   std::unique_ptr<unsigned char[]> packed_copy;
   if (!in_buffer) {
