@@ -132,10 +132,10 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   layout.dtype = element.dtype;
   layout.byte_order = element.byte_order;
   if (!chunk_shape(library, properties, layout, message)) return false;
-  // Properties that were copied from a dataset of another type bring its fill value, whose bits mean nothing here.
+  // Properties copied from a dataset of another type contain its fill value, whose bits mean nothing here.
   const bool copied_from_other_type = given.rank >= 0 && given.dtype != layout.dtype;
   if (copied_from_other_type) options.has_fill = 0;
-  if (given.rank >= 0 && given.rank != layout.rank) options.append_axis = 0;  // nor does its growing axis
+  if (given.rank >= 0 && given.rank != layout.rank) options.append_axis = 0;  // the same for its growing axis
   if (!options.has_fill && !take_fill_value(library, properties, type, element, options, message)) return false;
 
   unsigned words[STZ_CD_MAX_WORDS];
