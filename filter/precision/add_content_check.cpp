@@ -14,7 +14,7 @@ bool lacks_check(const Header& h, const u8* stream) {
   return h.trailer_size == 0 || !find_content_check(stream + content_bytes(h), size_t(h.trailer_size), payload);
 }
 
-// Of a stream that is not patched.
+// The stream must not be patched.
 Bytes plain_with_check(const u8* stream, size_t size, int threads) {
   Header h = read_header(stream, size);
   require_stream_size(h, size);
@@ -24,7 +24,7 @@ Bytes plain_with_check(const u8* stream, size_t size, int threads) {
   collected.made = &checks;
   Buffer<u8> array(size_t(array_bytes(h.layout)));
   decode(stream, size, array.data(), array.size(), threads, &collected);
-  const Bytes trailer = write_trailer(checks);  // records of a trailer that are not known yet are left out: they only describe
+  const Bytes trailer = write_trailer(checks);  // unknown records of the old trailer are dropped: they only describe
   const u64 from = h.size, to = content_bytes(h);
   h.trailer_size = trailer.size();
   Bytes out = write_header(h);

@@ -17,7 +17,7 @@
 namespace stz {
 namespace {
 
-constexpr double largest_relaxation = 1.5;       // of a bound, by an enhancement: what stz.h promises
+constexpr double largest_relaxation = 1.5;       // factor of an enhancement on the bound, as promised by stz.h
 constexpr u64 elements_per_task = u64(1) << 16;  // that a thread compares at a time
 
 class StreamChecker {
@@ -42,14 +42,14 @@ class StreamChecker {
     if (!as_before) check_header();
     const bool patched = header_.form == Form::patched;
     require(header_.base_offset <= size_ && header_.base_size <= size_ - header_.base_offset, STZ_ERROR_CHECK);
-    Header base;  // what has layers and an enhancement
+    Header base;  // the stream with layers and enhancement
     if (patched) base = read_header(stream_ + header_.base_offset, size_t(header_.base_size));
     const u8* const base_stream = stream_ + (patched ? header_.base_offset : 0);
     const size_t base_size = patched ? size_t(header_.base_size) : size_;
     const Header& of_base = patched ? base : header_;
     const bool old_base = as_before || (patched && is_old(base_stream, base_size));
     Buffer<u8> decoded(bytes_);
-    Verification verification;  // compares what has a content check
+    Verification verification;  // compares blocks that have a content check
     decode(stream_, size_, decoded.data(), bytes_, threads_, &verification);
     STZ_FAULT_POINT(decoded_array, decoded.data(), bytes_);
     require(options_.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(stream_, size_), STZ_ERROR_CHECK);
@@ -58,13 +58,13 @@ class StreamChecker {
   }
 
  private:
-  // A previous stream gets content checks if they are asked for and it has none.
+  // Adds content checks to a previous stream, if they are asked for and missing.
   void add_with_checks(const PreviousStream& previous) {
     if (options_.content_check != STZ_CONTENT_CHECK_WRITE || has_content_check(previous.data, previous.size)) return;
     with_checks_.push_back(with_content_check(previous.data, previous.size, threads_));
   }
 
-  // Are these bytes the last ones of a previous stream, or all of it?
+  // Whether these bytes are the end of a previous stream; with `all`, the whole of it.
   bool ends_one_of_them(const u8* bytes, size_t size, bool all) const {
     const auto ends = [&](const u8* stream, size_t stream_size) {
       return (all ? stream_size == size : stream_size >= size) && memcmp(bytes, stream + (stream_size - size), size) == 0;
@@ -77,11 +77,11 @@ class StreamChecker {
     return a.dtype == b.dtype && a.byte_order == b.byte_order && a.rank == b.rank && std::equal(a.shape, a.shape + a.rank, b.shape);
   }
 
-  // Whatever the stream says of itself, others rely on.
+  // Readers rely on what the header states.
   void check_header() const {
     require(header_.mode == STZ_LOSSLESS || states_the_bound(), STZ_ERROR_CHECK);
     require(!options_.bound_used || header_.bound_used, STZ_ERROR_CHECK);
-    if (bytes_ == 0) return;  // the longest shapes leave no room for more
+    if (bytes_ == 0) return;  // headers of empty arrays with the longest shapes have no room for more
     const size_t width = component_size(layout_.dtype);
     const u64 used = width == 8 ? ~u64(0) : (u64(1) << (8 * width)) - 1;
     require(header_.has_fill == (options_.has_fill != 0), STZ_ERROR_CHECK);
@@ -89,7 +89,8 @@ class StreamChecker {
     if (previous_.empty() && header_.form == Form::blocks) require(header_.accumulated_bound >= options_.prior_bound, STZ_ERROR_CHECK);
   }
 
-  // What was kept of a previous stream may have a larger bound than was asked for now, or one in another mode: then that is stated.
+  // Whether the header states the requested bound. Elements kept from a previous stream may have a larger bound or another mode, which the
+  // header then states instead.
   bool states_the_bound() const {
     if (header_.mode == options_.mode && header_.bound == options_.bound) return true;
     if (previous_.empty() || header_.form != Form::patched) return false;
@@ -99,7 +100,7 @@ class StreamChecker {
            });
   }
 
-  // That what was kept of a previous stream may have; infinite if it is in another unit.
+  // The bound of elements kept from a previous stream; infinite if it is in another unit.
   double largest_bound_of(const PreviousStream& each) const {
     const Header h = read_header(each.data, each.size);
     if (h.mode != options_.mode && h.mode != STZ_LOSSLESS) return __builtin_inf();
@@ -108,12 +109,12 @@ class StreamChecker {
     return std::max(own, relaxed_bound(read_header(each.data + h.base_offset, size_t(h.base_size))));
   }
 
-  // Is the base of a patched stream the previous stream, or the base of that?
+  // Whether the base of a patched stream is a previous stream or the base of one.
   bool is_old(const u8* base, size_t size) const {
-    return ends_one_of_them(base, size, false);  // the base stands last
+    return ends_one_of_them(base, size, false);  // the base is at the end of a stream
   }
 
-  // The largest error that a stream with this header may have, if it was made now.
+  // The largest error that the options allow for a new stream with this header.
   double allowed_error(const Header& h) const {
     if (!h.enhancement.any()) return options_.bound;
     const double relaxed = relaxed_bound(h);
@@ -164,7 +165,7 @@ class StreamChecker {
       const LayerError is = difference(h, data_, room.data()), stated = h.layers.errors[taken];
       const double rounding = 1e-9 * is.root_mean_square;
       require(is.largest <= stated.largest, STZ_ERROR_CHECK);
-      if (!previous_.empty() && stated.root_mean_square == __builtin_inf()) continue;  // not known beside what was kept
+      if (!previous_.empty() && stated.root_mean_square == __builtin_inf()) continue;  // unknown if elements were kept
       require(is.root_mean_square == stated.root_mean_square || std::fabs(is.root_mean_square - stated.root_mean_square) <= rounding,
               STZ_ERROR_CHECK);
     }
@@ -174,14 +175,14 @@ class StreamChecker {
   const u8* const data_;
   const stz_options& options_;
   const std::vector<PreviousStream>& previous_;
-  std::vector<Bytes> with_checks_;  // previous streams
+  std::vector<Bytes> with_checks_;  // previous streams, with content checks added
   const u8* const stream_;
   const size_t size_, bytes_;
   const int threads_;
   const Header header_;
 };
 
-// Errors that say what is wrong with the arguments: no second attempt will do better.
+// Whether an error is caused by the arguments, so that a second attempt would fail too.
 bool is_of_arguments(int code) { return code <= STZ_ERROR_ARGUMENT && code >= STZ_ERROR_CAPACITY; }
 
 }  // namespace
@@ -191,7 +192,7 @@ void check_stream(const stz_layout& layout, const u8* data, const stz_options& o
   STZ_FAULT_POINT(array, data, size_t(array_bytes(layout)));
   try {
     StreamChecker(layout, data, options, previous, stream, size).run();
-  } catch (const Failure&) {  // not of memory, which is another exception
+  } catch (const Failure&) {  // out of memory is another exception, and is passed on
     fail(STZ_ERROR_CHECK);
   }
 }
@@ -204,7 +205,7 @@ size_t write_and_check(const stz_layout& layout, const u8* data, const stz_optio
     return size;
   } catch (const Failure& failure) {
     if (is_of_arguments(failure.code)) throw;
-  } catch (...) {  // memory, of which a wrong number may have asked for too much
+  } catch (...) {  // out of memory: a wrong number may have caused a too large request
   }
   const size_t size = write();
   check_stream(layout, data, options, previous, out, size);

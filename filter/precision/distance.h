@@ -1,13 +1,13 @@
-// The distance of numbers, rounded up; and a check whether any number has become the fill value.
+// The distance of two numbers, rounded up; and a test whether a number became the fill value.
 #pragma once
 #include "format/convert.h"
 
 namespace stz {
 
-// The least number above a positive one.
+// The next double above a positive one.
 inline double next_above(double v) { return v < __builtin_inf() ? bit_cast_to<double>(bit_cast_to<u64>(v) + 1) : v; }
 
-// |x - y|, not less. (TwoSum, Knuth 1969: d + e = x - y exactly.)
+// |x - y| rounded up. (TwoSum, Knuth 1969: d + e = x - y exactly.)
 inline double distance_up(double x, double y) {
   const double d = x - y, t = d - x, e = (x - (d - t)) + (-y - t);
   const bool exact = !(__builtin_fabs(d) < __builtin_inf()) || e == 0 || (e < 0) == (d > 0);
@@ -19,7 +19,7 @@ inline double distance_up(u64 x, u64 y) {
   return v < 18446744073709551616.0 && u64(v) < d ? next_above(v) : v;
 }
 
-// Whether an element that is not the fill value of the header has become it. Elements as they lie in memory.
+// Whether an element of `array` that is not the header's fill value equals it in `other`. Elements are as they are in memory.
 inline bool any_became_fill_value(const Header& h, const u8* array, const u8* other) {
   if (!h.has_fill) return false;
   const size_t width = component_size(h.layout.dtype);

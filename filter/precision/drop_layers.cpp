@@ -9,10 +9,10 @@ namespace {
 
 Bytes copy_of(const u8* stream, size_t size) { return Bytes(stream, stream + size); }
 
-// The header promises `bound` of every component, whatever it promised before.
+// Makes the header promise `bound` for every component, whatever it promised before.
 void set_absolute_bound(Header& h, double bound) {
   if (h.accumulated_bound > 0) h.accumulated_bound = std::min(earlier_error(h) + bound, STZ_UNKNOWN_BOUND);
-  h.bound_used = false;  // as with every bound
+  h.bound_used = false;  // as with any bound
   h.mode = STZ_ABSOLUTE;
   h.bound = bound;
 }
@@ -37,14 +37,14 @@ Bytes with_fewer_layers(const u8* stream, Header h, double max_error) {
   }
   const double measured = h.layers.errors.back().largest;
   set_absolute_bound(h, measured > 0 ? measured : max_error - earlier_error(h));
-  h.trailer_size = 0;  // its checks are of what all layers give
+  h.trailer_size = 0;  // its checks are of the array with all layers
   Bytes out = write_header(h);
   out.insert(out.end(), stream + from, stream + end);
   return out;
 }
 
 Bytes with_smaller_base(const u8* stream, size_t size, Header h, double max_error) {
-  if (h.mode == STZ_POINTWISE_RELATIVE) return copy_of(stream, size);  // the patches have no absolute bound
+  if (h.mode == STZ_POINTWISE_RELATIVE) return copy_of(stream, size);  // patches have no absolute bound
   const u8* const old_base = stream + h.base_offset;
   const Header inner = read_header(old_base, h.base_size);
   require_inner_stream(inner, h.layout);

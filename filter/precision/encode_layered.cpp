@@ -18,7 +18,7 @@ namespace {
 struct Distances {
   double largest = 0, squares = 0;
   u64 count = 0;
-  // Where a number became none, because bits are unknown, both are infinite.
+  // If a number became NaN or infinite because bits are unknown, both errors are infinite.
   void add(double rounded, double up) {
     if (!(rounded < __builtin_inf())) rounded = up = __builtin_inf();
     largest = std::max(largest, up);
@@ -28,7 +28,7 @@ struct Distances {
   LayerError error() const { return {largest, count ? __builtin_sqrt(squares / double(count)) : 0}; }
 };
 
-// Components of a floating-point type of the host, as they lie in memory. `fill`: the bits of those that are missing, or null.
+// Components of a floating-point type in the host's byte order. `fill`: bits of the fill value, or null.
 template <class T, class Bits>
 Distances plain_distances(const u8* array, const u8* other, u64 n, const u64* fill) {
   Distances all;
@@ -62,7 +62,7 @@ LayerError difference(const Header& h, const u8* array, const u8* other) {
   if (is_floating(dtype) && !swap && width == 4) return plain_distances<float, u32>(array, other, n, fill).error();
   if (is_floating(dtype) && !swap && width == 8) return plain_distances<double, u64>(array, other, n, fill).error();
   Distances all;
-  const u64 top = dtype == STZ_I64 ? u64(1) << 63 : 0;  // so that unsigned numbers have the order of signed ones
+  const u64 top = dtype == STZ_I64 ? u64(1) << 63 : 0;  // maps signed numbers to unsigned ones in the same order
   for (u64 i = 0; i < n; i++) {
     const u64 x = load_bits(array + i * width, width, swap), y = load_bits(other + i * width, width, swap);
     if (fill && x == *fill) continue;
@@ -79,8 +79,8 @@ LayerError difference(const Header& h, const u8* array, const u8* other) {
 
 namespace {
 
-// Decodes every layer once and writes its errors into the header of the stream, which `h` describes. They are infinite where a valid sample
-// reads as missing.
+// Decodes every layer once and writes its errors into the header of the stream, whose contents are `h`. Errors are infinite if a valid
+// sample is decoded to the fill value.
 void measure_layers(const u8* data, int threads, Header& h, Bytes& stream) {
   Buffer<u8> decoded(array_bytes(h.layout));
   for (size_t taken = 0; taken < h.layers.errors.size(); taken++) {
@@ -95,8 +95,9 @@ void measure_layers(const u8* data, int threads, Header& h, Bytes& stream) {
   std::copy(header.begin(), header.end(), stream.begin());
 }
 
-// Where layers are cut that are of some use: not those whose errors are larger than the numbers themselves. Numbers on both sides of zero
-// have such in ULP space, where a missing bit may mean another sign and exponent. Nor those in which a valid sample has the fill value.
+// The cuts of layers that are useful: their errors do not exceed the numbers themselves. In ULP space this happens with numbers on both
+// sides of zero, where a missing bit may change sign and exponent. Layers that decode valid samples to the fill value are not useful
+// either.
 std::vector<int> useful_cuts(const Header& h, const u8* data) {
   const Layers& layers = h.layers;
   Buffer<u8> zeros(array_bytes(h.layout));
@@ -108,22 +109,22 @@ std::vector<int> useful_cuts(const Header& h, const u8* data) {
   return cuts;
 }
 
-// Where layers are cut so that they keep given errors: found by trial, since errors spread as only decoding tells. They grow by about two
-// with each bit that is unknown.
+// Searches cuts between layers that meet given error bounds. It needs trials, because only decoding tells how errors spread. Errors about
+// double with each unknown bit.
 class CutSearch {
  public:
   explicit CutSearch(const stz_options& options) {
     for (int i = 0; i < layer_bound_count(options); i++)
       wanted_.push_back({options.layer_bounds[i], first_cut(options, i), fewest_failing});
   }
-  // The cuts of the next trial: different ones, falling, above 0.
+  // The cuts of the next trial: positive and strictly decreasing.
   std::vector<int> cuts() const {
     std::vector<int> cuts;
     for (const Wanted& w : wanted_)
       if (w.cut > 0 && (cuts.empty() || w.cut < cuts.back())) cuts.push_back(w.cut);
     return cuts;
   }
-  // Takes what a trial has measured. True if all errors are kept; `better`: whether another trial could leave more bits unknown.
+  // Takes the measured errors of a trial. Returns whether all bounds are met. `better`: another trial could leave more bits unknown.
   bool judge(const Layers& layers, bool& better) {
     bool kept = true;
     better = false;
@@ -150,7 +151,7 @@ class CutSearch {
   static constexpr int fewest_failing = 60, most_cut = 50;
   struct Wanted {
     double bound;
-    int cut, failing;  // the least cut that is known to fail
+    int cut, failing;  // failing: the smallest cut known to fail
     int next = 0;
   };
   static int octaves(double ratio) {
@@ -158,7 +159,7 @@ class CutSearch {
     for (; ratio >= 2 && n < most_cut; ratio /= 2) n++;
     return n;
   }
-  // With an absolute bound, errors were three to five times the half step of what is known wherever they were looked at.
+  // Measured: with an absolute bound, errors are three to five times the half step of the known bits.
   static int first_cut(const stz_options& options, int i) {
     if (options.mode != STZ_ABSOLUTE || options.bound <= 0) return 4;
     return std::max(1, std::min(most_cut, octaves(options.layer_bounds[i] / (4 * options.bound))));
@@ -171,7 +172,7 @@ class CutSearch {
   std::vector<Wanted> wanted_;
 };
 
-// The stream whose layers keep options.layer_bounds with as many bits unknown as a few trials find.
+// Encodes with layers that meet options.layer_bounds, with as many unknown bits as a few trials find.
 Bytes encode_with_layer_bounds(const stz_layout& layout, const u8* data, const stz_options& options) {
   constexpr int most_trials = 6;
   CutSearch search(options);
@@ -207,7 +208,7 @@ Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options
   if (options.enhance & STZ_ENHANCE_RELAXED) enhance_stream(layout, data, options, stream);
   if (options.layers < 2) return stream;
   Header h = read_header(stream.data(), stream.size());
-  if (!h.layers.any()) {  // chosen among streams of which others have layers
+  if (!h.layers.any()) {  // the smallest stream has no layers, although others had
     options.layers = 1;
     return encode(layout, data, options);
   }

@@ -17,12 +17,13 @@ namespace {
 
 constexpr u64 most_fitted = u64(1) << 17;  // samples
 constexpr double decibels_per_bit = 6.0206;
-constexpr u8 largest_promise = relaxation_units / 2;  // errors of 1.5 times the bound are the most that stz.h allows
-constexpr double least_gain = 1.023;                  // in the mean squared error, 0.1 dB: less is not worth the time
-// By how much of itself a stream gets longer with half the bound, where that is less than a bit for each sample.
+// stz.h allows errors of at most 1.5 times the bound
+constexpr u8 largest_promise = relaxation_units / 2;
+constexpr double least_gain = 1.023;  // of the mean squared error (0.1 dB): a smaller gain is not worth the time
+// Growth of a stream when the bound is halved, as a share of its size, if that is less than a bit per sample.
 constexpr double share_per_bit = 0.6;
 
-// Bytes that the lower error is worth: so many longer would a plain stream be that has it.
+// The bytes that the lower error is worth: a plain stream with that error would be longer by this much.
 double worth(double before, double after, double elements, double stream_bytes) {
   if (!(after < before) || !(after > 0)) return 0;
   return 10 * std::log10(before / after) / decibels_per_bit * std::min(elements / 8, share_per_bit * stream_bytes);
@@ -41,7 +42,7 @@ class StreamEnhancer {
     load_originals(data);
   }
 
-  // False if no enhancement pays; else it is in the header.
+  // Returns false if no enhancement is worth its bytes; otherwise it is in the header.
   bool run(Header& enhanced) {
     const EnhancementShape shape(hierarchy_.level[0]);
     const EnhancementSamples samples = choose_samples(shape);
@@ -78,7 +79,7 @@ class StreamEnhancer {
 
   bool is_plain(u64 i) const { return kinds_.empty() || kinds_[size_t(i)] == special_none; }
 
-  // About `most_fitted` samples, evenly spread, each at a place of its own between those before and behind it.
+  // About `most_fitted` samples, one at a pseudo-random place in each of as many equal stretches.
   EnhancementSamples choose_samples(const EnhancementShape& shape) const {
     Header probe = h_;
     probe.enhancement.shift = most_weight_shift;
@@ -114,8 +115,7 @@ class StreamEnhancer {
     return chosen;
   }
 
-  // Enhances all samples as a decoder does. False if the errors that are measured then are not worth it, or a valid sample has become the
-  // fill value.
+  // Enhances all samples as a decoder does. Returns false if the measured gain is too small, or if a valid sample becomes the fill value.
   bool measure() {
     double before = 0, after = 0, largest = 0, largest_rounded = 0, unit = 1 / h_.bound;
     const auto add = [&](double& sum, u64 i) {
@@ -152,7 +152,7 @@ class StreamEnhancer {
   Header h_;
   const Hierarchy hierarchy_;
   const int threads_;
-  const double bytes_;  // of the plain stream
+  const double bytes_;  // size of the plain stream
   Buffer<S> decoded_, originals_;
   std::vector<u8> kinds_;
 };

@@ -1,11 +1,11 @@
-// Fits an enhancement (format/enhancement.h) to a stream, and puts it there if it is worth its bytes.
+// Fits an enhancement (format/enhancement.h) to a stream, and adds it if it is worth its bytes.
 #pragma once
 #include "base/bytes.h"
 #include "stz.h"
 
 namespace stz {
 
-// `stream` is what encode() made of the array; it stays as it is if no enhancement pays or none is possible.
+// `stream` is the result of encode() for the array. It stays unchanged if no enhancement is possible or worthwhile.
 void enhance_stream(const stz_layout& layout, const u8* data, const stz_options& options, Bytes& stream);
 
 }  // namespace stz

@@ -8,12 +8,13 @@ namespace {
 
 constexpr double feature_units = 2048, ridge = 1e-3;
 constexpr int limits[] = {8, 16, 24, 32};  // in relaxation_units
-constexpr double enough = 0.95;            // of the decibels that the largest limit gains
-constexpr size_t fewest_samples = 256;     // of a set, without which its weights are 0
+constexpr double enough = 0.95;            // share of the largest limit's gain in decibels
+constexpr size_t fewest_samples = 256;     // sets with fewer samples get weights of 0
 
-using Matrix = std::vector<double>;  // n rows of n
+using Matrix = std::vector<double>;  // n x n, by rows
 
-// Solves a x = b for a symmetric, positive definite matrix by Cholesky's method; x replaces b. False if it is not.
+// Solves a x = b by Cholesky's method for a symmetric, positive definite matrix; x replaces b. Returns false if it is not positive
+// definite.
 bool solve(Matrix& a, std::vector<double>& b) {
   const size_t n = b.size();
   for (size_t i = 0; i < n; i++)
@@ -37,7 +38,7 @@ bool solve(Matrix& a, std::vector<double>& b) {
   return true;
 }
 
-// Of each feature, the weight that it has.
+// The index of the weight of each feature.
 std::vector<size_t> weight_places(const EnhancementShape& shape, bool shared) {
   std::vector<size_t> place;
   for (size_t d = 0; d < shape.direction.size(); d++)
@@ -45,7 +46,7 @@ std::vector<size_t> weight_places(const EnhancementShape& shape, bool shared) {
   return place;
 }
 
-// Weights of the samples of a set; none if there are too few of them.
+// The weights of a set of samples; zeros if it has too few samples.
 std::vector<double> weights_of_set(const EnhancementSamples& samples, u8 set, const std::vector<size_t>& place, size_t n) {
   Matrix a(n * n);
   std::vector<double> b(n), f(n);
@@ -67,7 +68,7 @@ std::vector<double> weights_of_set(const EnhancementSamples& samples, u8 set, co
   return b;
 }
 
-// As integers times a power of two.
+// Rounds weights to integers times a power of two.
 void quantise(const std::vector<double>& weights, Enhancement& e) {
   double largest = 0;
   for (const double w : weights) largest = std::max(largest, std::fabs(w));

@@ -1,25 +1,25 @@
-// The weights of an enhancement (format/enhancement.h), by ridge regression on samples of the array.
+// Fits the weights of an enhancement (format/enhancement.h) by ridge regression on samples of the array.
 #pragma once
 #include "format/enhancement.h"
 
 namespace stz {
 
-// Samples that were chosen for the fit: features in 1/2048 half steps, and what is to be corrected, in half steps.
+// Samples for the fit: features in 1/2048 half steps, and the errors to correct in half steps.
 struct EnhancementSamples {
-  size_t features;  // of each sample
+  size_t features;  // number of features of each sample
   std::vector<i16> feature;
   std::vector<float> missing;
   std::vector<u8> set;
   size_t count() const { return missing.size(); }
 };
 
-// An enhancement without its promise, and the mean squared errors without and with it, of these samples in squared half steps.
+// An enhancement without its promise, and the sums of squared errors of these samples without and with it, in squared half steps.
 struct FittedEnhancement {
   Enhancement enhancement;
   double before = 0, after = 0;
 };
 
-// The best weights of either kind, with a limit for which a larger one gains little more.
+// Fits the weights, with or without sharing, and chooses the smallest limit that has most of the gain.
 FittedEnhancement fit_enhancement(const EnhancementShape& shape, const EnhancementSamples& samples, bool shared);
 
 }  // namespace stz

@@ -8,11 +8,11 @@
 namespace stz {
 namespace {
 
-// A number that is not negative: an integer times a power of two.
+// A non-negative number: an integer times a power of two.
 struct Scaled {
   unsigned __int128 digits;
   int exponent;
-  int length() const {  // exponent + 1 of the highest bit
+  int length() const {  // exponent of the highest bit, plus 1
     const u64 high = u64(digits >> 64), low = u64(digits);
     return exponent + (high ? 65 + floor_log2(high) : low ? 1 + floor_log2(low) : 0);
   }
@@ -27,11 +27,11 @@ Scaled scaled(double v) {
 bool at_most(const Scaled& a, const Scaled& b) {
   if (a.digits == 0 || b.digits == 0) return a.digits == 0;
   if (a.length() != b.length()) return a.length() < b.length();
-  const int shift = a.exponent - b.exponent;  // the highest bits are at the same place: shifting left loses none
+  const int shift = a.exponent - b.exponent;  // both have their highest bit at the same place, so that shifting left loses none
   return shift >= 0 ? a.digits << shift <= b.digits : a.digits <= b.digits << -shift;
 }
 
-// Numbers as integers in the same order, without sign.
+// Distance of integers given by their bits. Flipping the sign bit gives unsigned numbers in the same order.
 template <class U>
 u64 distance(U x, U y, bool is_signed) {
   const U top = is_signed ? U(U(1) << (8 * sizeof(U) - 1)) : U(0);
@@ -52,10 +52,10 @@ u64 distance(i32 dtype, u64 x, u64 y) {
   }
 }
 
-constexpr u64 run = 512;  // components that are looked at together
+constexpr u64 run = 512;  // components that are tested together
 
-// Whether an absolute bound holds for n floats or doubles of the host, so clearly that nothing else has to be looked at: |x - y| rounded to
-// nearest is below the bound, then the exact one is as well. NaN and infinities are never clear.
+// A fast test that proves an absolute bound for n floats or doubles of the host: if |x - y| rounded to nearest is below the bound, so is
+// the exact distance. Always false with NaN or infinities.
 template <class T>
 bool clearly_within(const u8* array, const u8* decoded, u64 n, double bound) {
   T x[run], y[run];
@@ -69,7 +69,7 @@ bool clearly_within(const u8* array, const u8* decoded, u64 n, double bound) {
 }  // namespace
 
 bool within_relative(double x, double y, double relative) {
-  // Both sides are rounded once: below 2^-52 of themselves, if they are no subnormal numbers.
+  // Both sides are rounded once, with a relative error below 2^-52 unless they are subnormal.
   const double error = __builtin_fabs(x - y), allowed = relative * __builtin_fabs(x);
   if (error == 0) return true;
   if (allowed > 1e-290 && error < __builtin_inf()) {

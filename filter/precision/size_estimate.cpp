@@ -10,10 +10,9 @@
 namespace stz {
 namespace {
 
-constexpr u64 most_compressed = u64(1) << 21;  // elements: estimating as many takes about as long
+constexpr u64 most_compressed = u64(1) << 21;  // elements: larger arrays are estimated, which takes about as long as compressing this many
 
-// The mean squared difference between the valid numbers of two arrays: those that are finite and not the fill value. The others have the
-// same bits in both.
+// The mean squared difference of the valid numbers of two arrays: finite, and not the fill value. The others have the same bits in both.
 double mean_squared_error(const stz_layout& layout, const stz_options& options, const u8* array, const u8* other) {
   const size_t width = component_size(layout.dtype);
   const bool swap = swapped(layout);
@@ -32,7 +31,7 @@ double mean_squared_error(const stz_layout& layout, const stz_options& options, 
   return count ? sum / double(count) : 0;
 }
 
-// Of an array that is small enough to be compressed.
+// For arrays that are small enough to be compressed.
 stz_size_estimate exact_size(const stz_layout& layout, const u8* data, const stz_options& options) {
   const Bytes stream = encode_layered(layout, data, options);
   Buffer<u8> decoded(array_bytes(layout));
