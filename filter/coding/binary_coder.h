@@ -1,8 +1,8 @@
-// Adaptive binary range coder for side information: level parameters, indexes, masks and the base section.
+// Adaptive binary range coder for level parameters, indexes, masks and the base section.
 //
-// A model is one adaptive probability. Bits are coded into a 32-bit range with carry propagation; all arithmetic is on
-// integers. Numbers are coded as an adaptive unary exponent and its mantissa, so that no range has to be known in advance.
-// The decoder reads zeros past its end, at most four bytes (the encoder drops trailing zeros), then fails as truncated.
+// A model is one adaptive probability. Bits are coded into a 32-bit range with carry propagation, in integer arithmetic. Numbers are coded
+// as an adaptive unary exponent followed by the mantissa, so their range need not be known.
+// The encoder drops trailing zero bytes. So the decoder reads up to four zero bytes past the end; beyond that it fails as truncated.
 #pragma once
 #include <array>
 
@@ -10,7 +10,7 @@
 
 namespace stz {
 
-// Probability that the next bit is 1, in 1/65536. Learns fast at first: the n-th bit moves it by 1 / (n + 1.5).
+// The probability that the next bit is 1, in 1/65536. It learns fast at first: the n-th bit moves it by 1 / (n + 1.5).
 struct BitModel {
   u16 p = 32768;
   u8 seen = 0;
@@ -26,13 +26,13 @@ struct BitModel {
     p = u16(p + (((target - i32(p)) * i64(rates[seen])) >> 16));
     if (seen < slowest) seen++;
   }
-  // Before its first bit: what a more general model has learned.
+  // Before its first bit, a model can start with what a more general one has learned.
   void begin_as(const BitModel& general) {
     if (seen) return;
     p = general.p;
     seen = general.seen < 2 ? general.seen : u8(2);
   }
-  // of 16 bits, kept away from certainty so that the other bit can always be coded
+  // The probability in 16 bits, limited so that the less likely bit can always be coded.
   u32 one() const { return p < 64 ? 64 : p > 65472 ? 65472 : p; }
 };
 
@@ -45,15 +45,15 @@ struct SignedModel {
   BitModel sign;
 };
 
-// Models that have learnt nothing: to copy them is faster than to make them.
+// Models in their initial state. Copying them is faster than constructing them.
 template <class Models>
 inline constexpr Models fresh{};
 
 class BinaryEncoder {
  public:
-  template <class Model>  // BitModel, or one like it
+  template <class Model>  // BitModel, or a type with the same interface
   void bit(Model& m, int b) {
-    const u32 bound = (range_ >> 16) * m.one(), other = u32(b) - 1;  // without a branch: all ones for 0
+    const u32 bound = (range_ >> 16) * m.one(), other = u32(b) - 1;  // all ones for bit 0, to avoid a branch
     low_ += bound & other;
     range_ = bound + ((range_ - 2 * bound) & other);
     m.learn(b);
@@ -67,7 +67,7 @@ class BinaryEncoder {
       normalise();
     }
   }
-  void plain(u64 v, int count) {  // the same in steps of up to 16 bits, which is faster and gives other bytes
+  void plain(u64 v, int count) {  // the same in faster steps of up to 16 bits; the bytes differ
     while (count > 0) {
       const int piece = count < 16 ? count : 16;
       count -= piece;
@@ -96,7 +96,7 @@ class BinaryEncoder {
     if (v) bit(m.sign, v < 0);
   }
   Bytes finish() {
-    // the value with the most trailing zeros inside [low, low + range)
+    // Choose the value in [low, low + range) with the most trailing zeros.
     for (int k = 31; k >= 0; k--) {
       u64 mask = (u64(1) << k) - 1, v = (low_ + mask) & ~mask;
       if (v < low_ + range_) {
@@ -134,7 +134,7 @@ class BinaryEncoder {
   Bytes out_;
 };
 
-// No output of so many bytes has more bits of models than that: each takes at least log2(65536 / 65472) bits.
+// Most model bits that a stream of this many bytes can hold: each takes at least log2(65536 / 65472) bits.
 inline u64 most_decisions(u64 bytes) { return bytes < (u64(1) << 48) ? (bytes + 8) * 8192 : ~u64(0); }
 
 class BinaryDecoder {
@@ -156,7 +156,7 @@ class BinaryDecoder {
     normalise();
     return b;
   }
-  // The same for bits that nothing foretells: without branches.
+  // As bit(), without branches, for unpredictable bits.
   int uncertain_bit(BitModel& m) {
     const u32 bound = (range_ >> 16) * m.one(), b = code_ < bound, other = b - 1;
     code_ -= bound & other;

@@ -1,4 +1,4 @@
-// CRC-32C by the processor's instruction; otherwise, and CRC-16, by slicing over eight tables, which are computed at compile time.
+// CRC-32C uses the processor's instruction if there is one. Otherwise, and for CRC-16, slicing over eight tables made at compile time.
 #include "coding/checksum.h"
 
 #include <array>
@@ -46,7 +46,7 @@ u32 crc32c(const u8* p, size_t n, u32 before) {
 
 u16 crc16(const u8* p, size_t n, u16 before) { return u16(~sliced(tables16, u16(~before), p, n)); }
 
-#ifdef STZ_FUZZING  // fuzz/: every check is accepted, so that mutated streams reach the code behind the checks
+#ifdef STZ_FUZZING  // fuzzing accepts every check, so that mutated streams reach the code behind it
 void require_check(const Check&, const u8*) {}
 #else
 void require_check(const Check& check, const u8* stored) {

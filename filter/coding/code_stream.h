@@ -1,11 +1,11 @@
-// One stream of codes (quantization indices): interleaved rANS symbols from the front, raw bits from the back.
+// The layout of a stream of codes (quantization indices): interleaved rANS symbols from the front, raw bits from the back.
 //
-// Layout: state of lane 0 (u32; its top bit set: a byte with log2(lanes) follows), states of the other lanes, 16-bit words in the order the
-// decoder takes them, then the raw bits, whose first byte is the last byte of the stream. The codes of a parity class are partitioned by
-// context into bins (stable); bins are coded one after the other, each with its context's model: symbol j of a bin in direct mode belongs
-// to lane j mod lanes; so does token j of a bin in run-length mode. States live in [2^15, 2^31) and end at 2^15 exactly, when the words and
-// the raw bits have met: a second check beside the stream's CRC. The raw bits of a bin in direct mode: the low bits of all its codes, then
-// those of its symbols.
+// Layout: state of lane 0 (u32; if its top bit is set, a byte with log2(lanes) follows), states of the other lanes, 16-bit words in the
+// order in which the decoder reads them, then the raw bits, whose first byte is the last byte of the stream.
+// The codes of a parity class are partitioned (stably) by context into bins. Bins are coded one after the other, each with its context's
+// model. In direct mode symbol j of a bin belongs to lane j mod lanes; in run-length mode token j does. States lie in [2^15, 2^31). At the
+// end all states are 2^15 and words and raw bits meet exactly, which is a second check beside the CRC.
+// In direct mode the raw bits of a bin are the low bits of all its codes, followed by those of its symbols.
 #pragma once
 #include <vector>
 
@@ -16,14 +16,14 @@
 
 namespace stz {
 
-constexpr u8 no_context = 255;  // a masked sample: it has no code
+constexpr u8 no_context = 255;  // a masked sample, which has no code
 
-// An outlier, a sample stored with its bits: its index in the class (raster order), and the bits.
+// An outlier: its index in the class (raster order), and the sample's bits.
 struct Outlier {
   u32 index;
   u64 bits;
 };
-// A wide code, one whose byte is the escape: its index in the class, and the code. outlier_mark in its place: an outlier and its bits.
+// A wide code, whose byte is the escape: its index in the class and the code. With outlier_mark as code it is an outlier with its bits.
 struct WideCode {
   u32 index;
   i64 code;
@@ -33,12 +33,12 @@ constexpr i64 outlier_mark = INT64_MIN;
 // The code that marks an outlier.
 template <class Code>
 constexpr Code outlier_code = Code(u64(1) << (8 * sizeof(Code) - 1));
-// Samples with larger codes are outliers.
+// Samples with larger codes become outliers.
 template <class Code>
 constexpr u64 largest_code = sizeof(Code) == 4 ? 0x7fffffff : (u64(1) << 61) - 1;
 
-// Where each code of a class goes when codes are partitioned by context. A class is walked in four parts at once: runs of one context would
-// otherwise wait for their own counter at every code.
+// The place of each code after partitioning by context. A class is walked in four parts at once, because in runs of one context each step
+// would have to wait for the same counter.
 class ContextBins {
  public:
   ContextBins(const u8* context, size_t n) {
@@ -60,7 +60,7 @@ class ContextBins {
   }
   size_t start(int k) const { return start_[k]; }
   size_t length(int k) const { return start_[k + 1] - start_[k]; }
-  // Calls f(code number, place) for every code that has a context. Once.
+  // Calls f(code number, place) for every code that has a context. May be called only once.
   template <class F>
   void for_each(const u8* context, size_t n, F f) {
     const size_t part = n / parts;

@@ -22,7 +22,7 @@ void build(CodeTable& t, const CodeTableSource& source) {
   for (int s = 0; s <= t.count; s++) {
     const u32 f = source.freq[s];
     t.freq[s] = u16(f);
-    // division by f through a multiplication, exact for all states below 2^31 (Granlund and Montgomery 1994)
+    // Division by f as a multiplication, exact for all states below 2^31 (Granlund and Montgomery 1994).
     if (f < 2) {
       t.reciprocal[s] = ~0u;
       t.step[s] = f | (start + probability_total - 1) << 12;
@@ -48,7 +48,7 @@ struct Family {
   }
 };
 const Family& family() {
-  static std::atomic<const Family*> made;  // never destroyed: a program may still decode while it ends
+  static std::atomic<const Family*> made;  // never destroyed: a program may still decode during exit
   return made_once(made, [] { return std::make_unique<const Family>(); });
 }
 
@@ -62,7 +62,7 @@ const u32* CodeTable::decoding() const {
   for (int s = 0; s <= count; s++)
     for (u32 k = 0; k < freq[s]; k++) *entry++ = u32(s) | u32(freq[s]) << 8 | k << 20;
   if (__atomic_compare_exchange_n(&decoding_, &table, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return made;
-  delete[] made;  // another thread was faster
+  delete[] made;  // another thread was first
   return table;
 }
 

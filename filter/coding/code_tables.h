@@ -1,9 +1,9 @@
-// The built-in symbol distributions and how codes (quantization indices) become symbols. Immutable once built.
+// The built-in symbol distributions, and the mapping of codes (quantization indices) to symbols. Constant once built.
 //
-// A code c is coded by its zig-zag number z (0, -1, 1, -2, 2 ... -> 0, 1, 2, 3, 4 ...). In *direct mode* a model codes v = z >> shift as a
-// symbol, then the low bits raw. In *run-length mode*, for contexts where nearly every code is zero, it codes zero runs and the numbers
-// z - 1 between them. Symbols 0..32 are v itself; 33..44 stand for v = 33..256 by exponent and two mantissa bits, the rest raw; a symbol
-// that a table does not have, and every larger v, is its escape: six raw bits e, then v + 1 - 2^e in e raw bits; e = 63 marks an outlier.
+// A code c is coded as its zig-zag number z (0, -1, 1, -2, 2 ... -> 0, 1, 2, 3, 4 ...). *Direct mode* codes v = z >> shift as a symbol and
+// the low bits raw. *Run-length mode*, for contexts in which nearly all codes are zero, codes zero runs and the numbers z - 1 between them.
+// Symbols 0..32 are v itself. Symbols 33..44 stand for v = 33..256 by exponent and two mantissa bits; the other bits are raw. Larger v, and
+// symbols that a table lacks, are coded by its escape: six raw bits e, then v + 1 - 2^e in e raw bits. e = 63 marks an outlier.
 #pragma once
 #include "base/common.h"
 
@@ -17,12 +17,11 @@ constexpr int zero_run_tables = 48, value_tables = 32;
 constexpr int outlier_exponent = 63;
 
 struct CodeTable {
-  int count;      // symbols coded directly; symbol `count` is the escape
+  int count;      // symbols with a frequency; symbol `count` is the escape
   u16 freq[50];   // of 4096
   u16 cost[50];   // in 1/256 bit
-  u32 mean_cost;  // expected, in 1/256 bit
-  // What the encoder needs of a symbol: x -> x + bias + quotient * (4096 - freq) with quotient = (x * reciprocal >> 32) >> shift = x /
-  // freq.
+  u32 mean_cost;  // expected cost, in 1/256 bit
+  // For encoding a symbol: x -> x + bias + quotient * (4096 - freq), with quotient = x / freq = (x * reciprocal >> 32) >> shift.
   u32 reciprocal[64], step[64];  // step: freq | bias << 12 | shift << 28
   const u32* decoding() const;   // 4096 entries: symbol | freq << 8 | offset << 20; built on first use
   mutable u32* decoding_ = nullptr;
@@ -32,8 +31,9 @@ struct CodeTable {
 struct Model {
   bool run_length = false;
   u8 shape = 0, zero_run = 0, value = 0;
-  u16 scale = 0;     // of direct mode, in quarter octaves: 2^(scale / 4 - 5) codes
-  u8 even_bits = 0;  // not 0: codes are even, fields of so many raw bits (refinements only); the rest says nothing then
+  u16 scale = 0;  // of direct mode, in quarter octaves: 2^(scale / 4 - 5) codes
+  // If not 0, codes are even and stored as fields of this many raw bits (refinements only); other members are unused.
+  u8 even_bits = 0;
   bool operator==(const Model&) const = default;
   int shift() const { return run_length || scale < unshifted_scales ? 0 : 1 + (scale - unshifted_scales) / 4; }
 };
@@ -42,10 +42,10 @@ const CodeTable& direct_table(const Model& m);
 const CodeTable& zero_run_table(const Model& m);
 const CodeTable& value_table(const Model& m);
 
-// Laplace scale whose mean |code| is nearest to 2^(t / 4 - 8).
+// The Laplace scale whose mean |code| is nearest to 2^(t / 4 - 8).
 int default_scale_of(int t);
 
-// 256 * log2(v), v >= 1, exact to 1/256: integers only, the same everywhere.
+// 256 * log2(v) for v >= 1, exact to 1/256. Integer arithmetic, so the same on every machine.
 u32 log2_fixed(u64 v);
 
 template <class Code>
@@ -59,7 +59,7 @@ struct Symbol {
   u32 symbol;
   int raw_bits;
 };
-// Symbol of v <= 256 (the raw bits are the low bits of v - 1).
+// The symbol of v <= 256. Its raw bits are the low bits of v - 1.
 inline Symbol value_symbol(u32 v) {
   if (v < plain_symbols) return {v, 0};
   u32 u = v - 1;
@@ -67,7 +67,7 @@ inline Symbol value_symbol(u32 v) {
   return {u32(plain_symbols + (e - 5) * 4 + ((u >> (e - 2)) & 3)), e - 2};
 }
 constexpr u32 largest_symbol_value = 256;
-// Of a symbol 33..44: v - 1 without its raw bits.
+// For symbols 33..44: v - 1 without its raw bits.
 inline u32 value_symbol_base(u32 symbol, int& raw_bits) {
   int e = 5 + int(symbol - plain_symbols) / 4;
   raw_bits = e - 2;
@@ -80,7 +80,8 @@ constexpr u32 zero_run_base(u32 s, int& raw_bits) {
   raw_bits = s < 32 ? e - 2 : e - 1;
   return (s < 32 ? (4u | ((s - 16) & 3)) : (2u | ((s - 32) & 1))) << raw_bits;
 }
-struct ZeroRuns {  // of each symbol: the shortest run, and how many raw bits add to it; the symbols of short runs
+// for each symbol: the shortest run and the number of raw bits added to it; the symbol of each short run
+struct ZeroRuns {
   u16 base[zero_run_symbols];
   u8 raw_bits[zero_run_symbols], symbol[256];
 };

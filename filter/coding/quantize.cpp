@@ -28,7 +28,7 @@ void Quantizer<S>::set_uniform(double bound_, double level_bound_) {
   fast.step = Real(2 * level_bound_);
   fast.inverse = Real(1 / (2 * level_bound_));
   fast.code_limit = sizeof(Real) == 4 ? Real(1 << 21) : Real(i64(1) << 50);
-  // fl(v - r) <= bound (1 - 2 ulp) proves |v - r| <= bound; a finite limit, as an infinite r must not pass below any bound
+  // fl(v - r) <= bound (1 - 2 ulp) proves |v - r| <= bound. The limit is finite, because an infinite r must fail any bound.
   const double safe = bound_ * (1 - 4 * double(std::numeric_limits<Real>::epsilon()));
   fast.safe = Real(std::min(safe, double(std::numeric_limits<Real>::max())));
   if (!(fast.safe > 0) || !(fast.inverse < std::numeric_limits<Real>::max()) || !(fast.step > 0)) fast.safe = -1;  // slow path only
@@ -36,7 +36,7 @@ void Quantizer<S>::set_uniform(double bound_, double level_bound_) {
 
 namespace {
 
-// x' = p + code * step. Codes beyond 2^21 of float samples are multiplied in double.
+// x' = p + code * step. For float samples, codes above 2^21 are multiplied in double.
 template <class S>
 inline S reconstruct_uniform(const Quantizer<S>& q, RealOf<S> p, i64 code) {
   S r;
@@ -65,7 +65,7 @@ S reconstruct(const Quantizer<S>& q, RealOf<S> p, CodeOf<S> code) {
     using U = std::conditional_t<sizeof(UlpIndex) == 4, u32, u64>;
     const UlpIndex predicted = predicted_ulp_index<S>(p) >> q.zero_bits;
     UlpIndex index = UlpIndex((U(predicted) + U(code) * U(q.step)) << q.zero_bits);
-    if (index < 0) index = UlpIndex(U(index) | ((U(1) << q.zero_bits) - 1));  // zero bits of negative numbers are ones in this order
+    if (index < 0) index = UlpIndex(U(index) | ((U(1) << q.zero_bits) - 1));  // in negative numbers, zero bits are ones here
     return from_ulp_index(index);
   }
 }
@@ -78,8 +78,8 @@ inline i64 nearest_multiple(i64 residual, u64 step) {
                        : (residual < INT64_MIN + half ? residual / s : (residual - half) / s);
 }
 
-// Whether the bound allows `value` for x. In ULP space with a step on the safe side of |x - value| <= relative |x|, by more than the
-// rounding of the two sides; zeros and signs are exact there.
+// Whether the bound allows `value` for x. In ULP space with a step, the test |x - value| <= relative |x| is stricter than needed by more
+// than the rounding of both sides; zeros and signs must be equal.
 template <class S>
 bool is_kept(const Quantizer<S>& q, S x, S value) {
   if constexpr (!std::is_floating_point_v<S>) {
@@ -96,7 +96,7 @@ bool is_kept(const Quantizer<S>& q, S x, S value) {
   }
 }
 
-// One sample; false: an outlier.
+// Quantizes one sample. Returns false for an outlier.
 template <class S>
 bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S& reconstructed) {
   auto fits = [](i64 c) { return u64(c < 0 ? -c : c) <= largest_code<CodeOf<S>> - 1; };
@@ -110,7 +110,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     const double steps = (double(x) - double(p)) / (2 * q.level_bound);
     double exact = __builtin_fabs(steps) < double(q.fast.dead_zone) ? 0 : round_even(steps);
     if (!(__builtin_fabs(exact) < double(largest_code<CodeOf<S>> - 2))) return false;
-    for (int nudge : {0, 1, -1}) {  // rounding of p + code * step may call for the neighbour
+    for (int nudge : {0, 1, -1}) {  // rounding of p + code * step may need the neighbour
       i64 c = i64(exact) + nudge;
       S r = reconstruct_uniform(q, p, c);
       if (within(double(x), double(r), q.bound)) {
@@ -121,7 +121,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
     }
     return false;
   } else if (q.kind == QuantizerKind::integer) {
-    i64 c = nearest_multiple(i64(u64(i64(x)) - u64(to_integer(p))), q.step);  // wraps where the prediction is absurd
+    i64 c = nearest_multiple(i64(u64(i64(x)) - u64(to_integer(p))), q.step);  // wraps if the prediction is far off
     if (c == INT64_MIN || !fits(c)) return false;
     code = CodeOf<S>(c);
     reconstructed = reconstruct(q, p, code);
@@ -139,7 +139,7 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
 
 // ---------------------------------------------------------------- rows by kernels
 
-// Steps that the kernels of integers take.
+// Whether the kernels for integers can handle the step.
 template <class T>
 bool has_small_step(const Quantizer<T>& q) {
   return q.step <= (sizeof(T) == 4 ? u64(1) << 20 : u64(1) << 49);
@@ -150,7 +150,7 @@ bool avoids_any(const Quantizer<T>& q, const T* reconstructed, int n) {
   return q.avoid_from <= q.avoid_to && std::any_of(reconstructed, reconstructed + n, [&](T v) { return q.avoids(v); });
 }
 
-// Outliers, which keep their values, may be many: numbers on both sides of zero.
+// Outliers keep their values. There may be many: numbers on both sides of zero.
 template <class T>
 void quantize_ulps(const Quantizer<T>& q, const T* x, const T* p, int n, u32 index, CodeOf<T>* code, T* reconstructed,
                    std::vector<Outlier>& outliers) {
@@ -159,7 +159,7 @@ void quantize_ulps(const Quantizer<T>& q, const T* x, const T* p, int n, u32 ind
     if (code[i] == outlier_code<CodeOf<T>>) outliers.push_back({index + u32(i), sample_bits(x[i])});
 }
 
-// False: to be done sample by sample.
+// Returns false if the row has to be quantized sample by sample.
 template <class T>
 bool quantize_by_kernel(const Quantizer<T>& q, const T* x, int stride, const T* p, int n, u32 index, CodeOf<T>* code, T* reconstructed,
                         std::vector<Outlier>& outliers) {
@@ -181,7 +181,7 @@ S outlier_sample(const std::vector<Outlier>& outliers, size_t& next) {
   return sample_from_bits<S>(outliers[next++].bits);
 }
 
-// The same. `large`: as for dequantize_row, but of some row.
+// The inverse. `large`: as for dequantize_row, but true if any row has such a code.
 template <class T>
 bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T* p, int n, bool large, const std::vector<Outlier>& outliers,
                           size_t& next, T* reconstructed) {
@@ -205,7 +205,7 @@ bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T*
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,
                   S* reconstructed, std::vector<Outlier>& outliers) {
-  // the codes of kernels are those of single samples in whole numbers; those of a uniform quantiser may be others at ties
+  // For integers and ULPs kernels give the same codes as single samples; a uniform quantizer may give others at ties.
   if (masked && q.kind != QuantizerKind::uniform && std::all_of(masked, masked + n, [](u8 m) { return m == 0; })) masked = nullptr;
   if constexpr (std::is_floating_point_v<S>)
     if (!masked && quantize_by_kernel(q, x, stride, p, n, index, code, reconstructed, outliers)) return;
