@@ -1,4 +1,5 @@
-// Codes (quantization indices) as bytes (zig-zag numbers below 255): contexts, activities, symbols, raw bits. Included by kernels.cpp only.
+// Kernels for codes (quantization indices) as bytes (zig-zag numbers below 255): contexts, activities, symbols, raw bits. Included by
+// kernels.cpp only.
 #pragma once
 #include "simd/context_bins.h"
 #include "simd/vectors.h"
@@ -8,10 +9,10 @@ namespace {
 
 // ---------------------------------------------------------------- contexts
 
-// How many of the rising thresholds 1..15 are not above a sum.
+// The number of thresholds 1..15 (increasing) that are at most the sum.
 typedef u16 Words __attribute__((vector_size(vector_bytes)));
 #if defined(STZ_512)
-struct ThresholdSearch {  // binary: each step looks up the threshold in the middle
+struct ThresholdSearch {  // binary search: each step looks up the middle threshold
   __m512i table[4];
   explicit ThresholdSearch(const u16* thresholds) {
     for (int t = 0; t < 4; t++) {
@@ -31,7 +32,8 @@ STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) 
   return (Words)reached;
 }
 #elif defined(__AVX2__)
-struct ThresholdSearch {  // binary: each step looks up the threshold in the middle; compared as signed numbers, both sides less 2^15
+// binary search: each step looks up the middle threshold; both sides have 2^15 subtracted, for signed comparisons
+struct ThresholdSearch {
   __m256i middle, table[3];
   explicit ThresholdSearch(const u16* thresholds) {
     auto below = [&](int k) { return short((thresholds[k] - 1) ^ 0x8000); };
@@ -46,7 +48,8 @@ struct ThresholdSearch {  // binary: each step looks up the threshold in the mid
 };
 STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) {
   const __m256i s = (__m256i)(sum ^ 0x8000);
-  // what is found so far, an even number until the last step, in both bytes of a word; the higher one with 1 more: where to look
+  // Both bytes of a word hold the number found so far, which is even until the last step. The higher byte is 1 more, to look up both bytes
+  // of a threshold.
   __m256i reached =
       _mm256_or_si256(_mm256_set1_epi16(0x0100), _mm256_and_si256(_mm256_cmpgt_epi16(s, search.middle), _mm256_set1_epi16(0x0808)));
   for (int t = 0; t < 2; t++) {
@@ -57,7 +60,8 @@ STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) 
   return (Words)_mm256_sub_epi16(_mm256_and_si256(reached, _mm256_set1_epi16(255)), above);
 }
 #else
-struct ThresholdSearch {  // one after the other; compared as signed numbers, which every instruction set can: both sides less 2^15
+// linear search; both sides have 2^15 subtracted for signed comparisons, which every instruction set has
+struct ThresholdSearch {
   typedef short SignedWords __attribute__((vector_size(vector_bytes)));
   SignedWords before[contexts];
   explicit ThresholdSearch(const u16* thresholds) {
@@ -73,8 +77,8 @@ STZ_INLINE Words number_of_thresholds(Words sum, const ThresholdSearch& search) 
 }
 #endif
 
-// Contexts of `count` vectors. Bytes are summed as 16-bit lanes, modulo 2^16: the odd bytes by themselves, and both as one number, from
-// which 256 times the odd ones are taken in the end.
+// Contexts of `count` vectors. Bytes are summed in 16-bit lanes modulo 2^16: the odd bytes alone, and each pair as one number. In the end
+// 256 times the odd sum is subtracted from the latter.
 template <int count>
 STZ_INLINE void contexts_of(const u8* row, const TapTable& taps, const u16* weights, const ThresholdSearch& search, u8* out) {
   typedef u16 LooseWords __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
@@ -107,13 +111,14 @@ void context(const u8* row, const TapTable& taps, const u16* weights, const u16*
 // ---------------------------------------------------------------- activities
 
 #if defined(__AVX2__) && !defined(STZ_512)
-// A table of 256 bytes as shuffles of 16. A shuffle gives 0 for numbers below zero and else goes by the low four bits: with 16 less for
-// each part, a number meets its own part and all those before; these are stored as differences (exclusive or) from the one before, which
-// leaves its own. Parts of equal bytes at the end, as in saturating tables, are left out: numbers are cut to the first such byte.
+// A lookup in a table of 256 bytes by shuffles of 16 bytes. A shuffle gives 0 for negative numbers and otherwise uses the low four bits.
+// With 16 subtracted for each part, a number hits its own part and all parts before it. Parts are stored as differences (xor) to the
+// previous one, so that their xor is the number's own part. Equal bytes at the end, as in saturating tables, need no parts: numbers are
+// clipped to the first of them.
 struct ByteTable {
   __m256i difference[16];
   __m256i most;
-  int low_parts, high_parts;  // for numbers below and from 128: they are looked up one after the other
+  int low_parts, high_parts;  // for numbers below 128 and from 128 on, which are looked up separately
   explicit ByteTable(const u8* table) {
     __m128i before = _mm_setzero_si128();
     for (int k = 0; k < 16; k++) {
@@ -146,7 +151,7 @@ struct ByteTable {
 };
 #endif
 
-// Rows of a parity class array: out = table[code], codes in raster order.
+// Writes rows of a parity class array: out = table[code], codes in raster order.
 void activities(const u8* code, const ClassRows& rows, const u8* table, u8* out) {
 #if defined(STZ_512)
   const __m512i t0 = _mm512_loadu_si512(table), t1 = _mm512_loadu_si512(table + 64), t2 = _mm512_loadu_si512(table + 128),
@@ -169,7 +174,7 @@ void activities(const u8* code, const ClassRows& rows, const u8* table, u8* out)
 #elif defined(__AVX2__)
         for (; x + 32 <= rows.n[3]; x += 32)
           _mm256_storeu_si256((__m256i*)(row + x), look_up_bytes(_mm256_loadu_si256((const __m256i*)(code + x))));
-        if (x && x < rows.n[3]) {  // once more what is already there
+        if (x && x < rows.n[3]) {  // overlaps the previous vector
           x = rows.n[3] - 32;
           _mm256_storeu_si256((__m256i*)(row + x), look_up_bytes(_mm256_loadu_si256((const __m256i*)(code + x))));
           x += 32;
@@ -190,7 +195,7 @@ u8 largest_byte(const u8* code, size_t n) {
 size_t find_bytes(const u8* code, size_t n, u8 least, u32* index) {
   size_t reached = 0;
   size_t i = 0;
-  // Places are written where `reached`, which is at most i, says, whole vectors of them: never beyond n.
+  // Whole vectors of places are written at `reached`, which is at most i, so nothing is written beyond n.
 #if defined(STZ_512)
   alignas(64) u8 numbers[64];
   for (int k = 0; k < 64; k++) numbers[k] = u8(k);
@@ -233,7 +238,7 @@ void shift_bytes(u8* code, size_t n, int shift) {
   for (size_t i = 0; i < n; i++) code[i] = u8(code[i] >> shift);
 }
 
-// The low `shift` bits of eight codes at a time, the first one lowest, one word for each eight; `code` may be read to a multiple of eight.
+// Packs the low `shift` bits of eight codes into a word, the first code lowest. `code` is read up to a multiple of eight.
 void gather_low_bits(const u8* code, size_t words, int shift, u64* out) {
   const u64 mask = 0x0101010101010101u * ((1u << shift) - 1);
   for (size_t w = 0; w < words; w++) {
@@ -256,7 +261,7 @@ void spread_low_bits(const u64* in, size_t words, int shift, u8* code) {
 #if defined(__BMI2__)
     u64 v;
     __builtin_memcpy(&v, code + 8 * w, 8);
-    v = ((v << shift) & ~mask) | _pdep_u64(in[w], mask);  // what reaches the next byte is masked
+    v = ((v << shift) & ~mask) | _pdep_u64(in[w], mask);  // masks bits shifted into the next byte
     __builtin_memcpy(code + 8 * w, &v, 8);
 #else
     (void)mask;

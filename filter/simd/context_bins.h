@@ -1,5 +1,5 @@
-// Codes (quantization indices) partitioned by context into bins, and merged again. Included by byte_kernels.h only. Nothing is read or
-// written beyond n but in the bins, which have room for 64 codes more. Every variant gives the same bins and counts.
+// Partitions codes (quantization indices) by context into bins, and merges them again. Included by byte_kernels.h only. Nothing is read or
+// written beyond n, except in the bins, which have room for 64 more codes. Every variant gives the same bins and counts.
 #pragma once
 #include "simd/vectors.h"
 
@@ -7,14 +7,14 @@ namespace stz {
 namespace {
 
 #if defined(STZ_512)
-// Contexts that occur among n (bit k: context k).
+// The contexts that occur among n (bit k: context k).
 STZ_INLINE u32 occurring(const u8* context, size_t n) {
   const __m512i low = _mm512_broadcast_i32x4(_mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0)),
                 high = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, -128));
   __m512i a = _mm512_setzero_si512(), b = a;
   for (size_t i = 0; i < n; i += 64) {
     const __mmask64 on = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
-    const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i);  // no context: 255 looks up 0
+    const __m512i c = _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), on, context + i);  // 255, no context, looks up 0
     a = _mm512_or_si512(a, _mm512_shuffle_epi8(low, c));
     b = _mm512_or_si512(b, _mm512_shuffle_epi8(high, c));
   }
@@ -25,7 +25,7 @@ STZ_INLINE u32 occurring(const u8* context, size_t n) {
   return any_low | u32(any_high) << 8;
 }
 
-// The bins of the contexts that occur, and these contexts; returns how many there are.
+// Collects the bins and numbers of the contexts that occur. Returns their count.
 template <class Byte>
 inline int bins_in_use(const u8* context, size_t n, Byte* bins, size_t pitch, Byte** bin, int* number) {
   int used = 0;
@@ -37,10 +37,10 @@ inline int bins_in_use(const u8* context, size_t n, Byte* bins, size_t pitch, By
   return used;
 }
 #elif defined(__AVX2__)
-// Shuffles of eight bytes, for each set of them. (The bit instructions for this, pext and pdep, are slow on some processors.)
+// Shuffles of eight bytes for each subset of them. (The bit instructions pext and pdep are slow on some processors.)
 struct alignas(64) OctetShuffles {
-  u8 pack[256][8];    // the bytes of the set come first, in order
-  u8 spread[256][8];  // the first bytes go to the places of the set, in order; the others get 0
+  u8 pack[256][8];    // moves the bytes of the subset to the front, in order
+  u8 spread[256][8];  // moves the first bytes to the places of the subset, in order; others become 0
 };
 constexpr OctetShuffles make_octet_shuffles() {
   OctetShuffles t{};
@@ -56,17 +56,17 @@ constexpr OctetShuffles make_octet_shuffles() {
 }
 constexpr OctetShuffles octet_shuffles = make_octet_shuffles();
 
-// Contexts are uneven: a few have most of the codes. Those few are sorted 32 codes at a time, each context by itself at a cost that does
-// not depend on how many codes it has; the other codes one by one, from lists of their places. A sample tells which these are; the result
+// A few contexts usually have most codes. These frequent contexts are sorted 32 codes at a time; each costs the same, however many codes it
+// has. Other codes are sorted one by one from a list of their places. Which contexts are frequent is estimated from a sample; the result
 // does not depend on it.
 struct Frequent {
   int count = 0;
-  u8 number[contexts];  // the most frequent one first
-  bool worth = false;   // else better all codes one by one
-  __m256i infrequent;   // by context: bit 7 set unless frequent
+  u8 number[contexts];  // numbers of frequent contexts, the most frequent first
+  bool worth = false;   // false: sorting all codes one by one is faster
+  __m256i infrequent;   // by context: bit 7 is set unless it is frequent
   Frequent(const u8* context, size_t n) {
     constexpr u32 step = 256, length = 16;      // of the sample
-    constexpr u32 limit = 9, listed_cost = 20;  // measured, in units of what a frequent context costs
+    constexpr u32 limit = 9, listed_cost = 20;  // measured, in units of the cost of a frequent context
     u32 occurs[256] = {}, samples = 0, listed = 0;
     for (size_t i = 0; i + step <= n; i += step, samples += length)
       for (size_t k = 0; k < length; k++) occurs[context[i + k]]++;
@@ -85,15 +85,15 @@ struct Frequent {
     infrequent = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table));
     worth = count && samples * u32(count) + listed_cost * listed <= limit * samples;
   }
-  // Which of 32 contexts are not frequent. What is no context (255) is not among them: its bit 7 looks up 0.
+  // Which of 32 contexts are not frequent. 255 (no context) is not included, because its bit 7 makes the shuffle give 0.
   STZ_INLINE u32 rest(__m256i c) const { return u32(_mm256_movemask_epi8(_mm256_shuffle_epi8(infrequent, c))); }
   STZ_INLINE bool all_most_frequent(__m256i c) const {
     return _mm256_movemask_epi8(_mm256_cmpeq_epi8(c, _mm256_set1_epi8(char(number[0])))) == -1;
   }
 };
-constexpr size_t strip = 8192;  // so many samples at a time are gone through, then those listed
+constexpr size_t strip = 8192;  // samples per pass; the listed ones among them follow
 
-// Appends the places of a set among 32, the first of which is `at`, to a list, which may be written 8 entries beyond.
+// Appends the places of a subset of 32 samples, the first at `at`, to a list. Up to 8 entries beyond may be written.
 STZ_INLINE void list_places(u32 set, size_t at, u16* list, size_t& length) {
   __m128i first = _mm_set1_epi16(short(at));
   for (int octet = 0; octet < 4; octet++, set >>= 8, first = _mm_add_epi16(first, _mm_set1_epi16(8))) {
@@ -147,7 +147,7 @@ void partition_frequent(const Frequent& frequent, const u8* code, const u8* cont
     if (context[start] < contexts) *next[context[start]]++ = code[start];
 }
 
-// The reverse.
+// The inverse.
 void merge_frequent(const Frequent& frequent, const u8* context, size_t n, u8* code, const u8** next) {
   u16 list[strip + 8];
   const int count = frequent.count;
@@ -211,7 +211,7 @@ void count_contexts(const u8* context, size_t n, size_t* counts) {
   for (int k = 0; k < contexts; k++) counts[k] = 0;
   size_t i = 0;
   while (i + vector_bytes <= n) {
-    // four contexts at a time; a byte counts to 255
+    // Count four contexts at a time; a byte counts to 255.
     const size_t vectors = (n - i) / vector_bytes < 255 ? (n - i) / vector_bytes : 255;
     for (int k = 0; k < contexts; k += 4) {
       Bytes count[4]{};
@@ -229,12 +229,12 @@ void count_contexts(const u8* context, size_t n, size_t* counts) {
 #endif
 }
 
-// Where each context's codes start in each quarter of a parity class: the scalar ways walk through four parts at once.
+// The place of each context's first code in each quarter of a parity class. Scalar loops walk through four quarters at once.
 struct Quarters {
   size_t length;
   size_t next[4][256];
   Quarters(const u8* context, size_t n, size_t pitch) : length(n / 4) {
-    size_t count[3][contexts];  // the last quarter's are not needed
+    size_t count[3][contexts];  // the last quarter needs none
     for (size_t p = 0; p < 3; p++) count_contexts(context + p * length, length, count[p]);
     for (size_t k = 0; k < 256; k++) {
       size_t at = k < contexts ? k * pitch : contexts * pitch;  // codes without a context go behind the last bin
@@ -246,7 +246,7 @@ struct Quarters {
   }
 };
 
-// Stable: bin k, at bins + k * pitch, gets the codes of context k, counts[k] of them.
+// Stable: bin k, at bins + k * pitch, gets the counts[k] codes of context k.
 void partition_by_context(const u8* code, const u8* context, size_t n, u8* bins, size_t pitch, size_t* counts) {
 #if defined(STZ_512)
   u8* bin[contexts];
@@ -289,7 +289,7 @@ void partition_by_context(const u8* code, const u8* context, size_t n, u8* bins,
 #endif
 }
 
-// The reverse; codes without a context become 0.
+// The inverse. Codes without a context become 0.
 void merge_contexts(const u8* bins, size_t pitch, const u8* context, size_t n, u8* code) {
 #if defined(STZ_512)
   const u8* bin[contexts];

@@ -1,13 +1,12 @@
-// The features of x86-64 processors that kernels are compiled for, as bits. What a file was compiled for follows from the macros that the
-// compiler predefines, what a machine has is asked in dispatch.cpp: both come from the one table here. Empty on other processors. The
-// machine is asked by CPUID, because runtimes of some compilers do not fill in what __builtin_cpu_supports reads.
+// The features of x86-64 processors that kernels are compiled for, as bits; empty on other processors. One table gives both the features a
+// file was compiled for (predefined macros) and those of the machine (dispatch.cpp). The machine is queried by CPUID, because some
+// compilers' runtimes do not fill in what __builtin_cpu_supports reads.
 #pragma once
 #include "base/common.h"
 
 namespace stz {
 
-// X(name, macro of the compiler, question to the machine: 1 or 0, from registers of CPUID by their leaf and what the system keeps of
-// vectors)
+// X(name, compiler macro, query of the machine: 1 or 0, from CPUID registers by leaf and from the vector state that the system saves)
 #if defined(STZ_X86)
 #define STZ_CPU_FEATURES(X)                                \
   X(sse3, __SSE3__, cpu.ecx1 >> 0 & 1)                     \
@@ -44,14 +43,14 @@ enum class CpuFeature : int {
 };
 consteval CpuFeatures feature_bit(CpuFeature feature) { return CpuFeatures(1) << int(feature); }
 
-// Those that the file which includes this is compiled for. A macro, for the result differs between files: a predefined macro expands to 1,
-// one that is not defined to its own name.
+// The features that the including file is compiled for. This is a macro because the result differs between files. A predefined macro
+// expands to 1, an undefined one to its own name.
 #define STZ_CPU_FEATURE_TEXT2(macro) #macro
 #define STZ_CPU_FEATURE_TEXT(macro) STZ_CPU_FEATURE_TEXT2(macro)
 #define STZ_CPU_FEATURE_COMPILED(name, macro, question) \
   | (STZ_CPU_FEATURE_TEXT(macro)[0] == '1' ? ::stz::feature_bit(::stz::CpuFeature::name) : 0)
 #define STZ_COMPILED_CPU_FEATURES (::stz::CpuFeatures(0) STZ_CPU_FEATURES(STZ_CPU_FEATURE_COMPILED))
 
-CpuFeatures cpu_features();  // those of this machine that the operating system supports too
+CpuFeatures cpu_features();  // features of this machine that the operating system supports too
 
 }  // namespace stz

@@ -1,8 +1,9 @@
-// CRC-32C by the processor's instruction. It takes three cycles and can begin every cycle: long runs of bytes are done as three, whose
-// registers are put together by what as many zero bytes as follow do to a register, which is linear. Where there are carry-less products of
-// whole vectors, long runs are folded: 128 bits that D bits follow have the remainder of two products, of their halves with powers of x,
-// added to these D bits (Gopal et al., "Fast CRC computation for generic polynomials using PCLMULQDQ", Intel 2009). Included by
-// kernels.cpp alone.
+// CRC-32C by the processor's instruction, which has a latency of three cycles and a throughput of one. So long inputs are processed as
+// three runs at once. Their registers are combined by the effect of zero bytes on a register, which is linear.
+// With carry-less products of vectors, long inputs are folded: 128 bits followed by D bits are replaced by a remainder that is added to
+// these D bits; it is the sum of two products of their halves with powers of x (Gopal et al., "Fast CRC computation for generic polynomials
+// using PCLMULQDQ", Intel 2009).
+// Included by kernels.cpp only.
 #pragma once
 #include "simd/kernels.h"
 
@@ -22,13 +23,13 @@ inline u64 crc32c_of_8(u64 crc, u64 v) { return __crc32cd(u32(crc), v); }
 inline u64 crc32c_of_1(u64 crc, u8 v) { return __crc32cb(u32(crc), v); }
 #endif
 
-constexpr size_t crc_run = 512;  // bytes of each of three runs; a power of two
+constexpr size_t crc_run = 512;  // bytes of each of the three runs; a power of two
 
-// What crc_run zero bytes do to a register, byte by byte of it: the xor of four entries.
+// The effect of crc_run zero bytes on a register: the xor of one table entry per byte of the register.
 struct CrcOfZeros {
   u32 of_byte[4][256];
   constexpr CrcOfZeros() : of_byte() {
-    u32 of_bit[32] = {};  // of one zero bit first: bit 0 becomes the polynomial, the others move down
+    u32 of_bit[32] = {};  // first the effect of one zero bit: bit 0 becomes the polynomial, the others move down
     for (int b = 0; b < 32; b++) of_bit[b] = b ? u32(1) << (b - 1) : 0x82F63B78u;
     for (size_t bits = 1; bits < 8 * crc_run; bits *= 2) {
       u32 twice[32] = {};
@@ -59,14 +60,15 @@ inline u64 crc_word(const u8* p) {
 }
 
 #if defined(STZ_512) && defined(__VPCLMULQDQ__)
-// x^n modulo the polynomial, bits reversed, in the upper half of 64 bits.
+// x^n modulo the polynomial, bit-reversed, in the upper half of 64 bits.
 constexpr long long power_of_x(int n) {
   u32 v = 0x80000000u;
   for (; n > 0; n--) v = (v >> 1) ^ (v & 1 ? 0x82F63B78u : 0);
   return static_cast<long long>(u64(v) << 32);
 }
 
-// Each 128 bits of `v`, which `distance` bits follow, as remainders to add to those. A product of reversed bits has one factor of x more.
+// Folds each 128 bits of `v` to a remainder to add to the 128 bits `distance` bits later. Products of bit-reversed numbers have an extra
+// factor of x.
 template <int distance>
 inline __m512i folded(__m512i v) {
   constexpr long long low = power_of_x(distance + 63), high = power_of_x(distance - 1);
@@ -74,7 +76,8 @@ inline __m512i folded(__m512i v) {
   return _mm512_xor_si512(_mm512_clmulepi64_epi128(v, factors, 0x00), _mm512_clmulepi64_epi128(v, factors, 0x11));
 }
 
-// Folds whole vectors, 256 bytes at least, to 64 bytes that have the same register after them, from a register of 0.
+// Folds whole vectors, at least 256 bytes, into 64 bytes that give the same CRC when started from a register of 0. Returns the number of
+// folded bytes.
 inline size_t fold_crc32c(u32 crc, const u8* p, size_t n, u8* last) {
   auto load = [&](size_t at) { return _mm512_loadu_si512(p + at); };
   __m512i a = _mm512_xor_si512(load(0), _mm512_zextsi128_si512(_mm_cvtsi32_si128(int(crc)))), b = load(64), c = load(128), d = load(192);
@@ -94,7 +97,7 @@ inline size_t fold_crc32c(u32 crc, const u8* p, size_t n, u8* last) {
 }
 #endif
 
-// From and to the bit-inverted register.
+// Takes and returns the bit-inverted register.
 u32 crc32c(u32 crc, const u8* p, size_t n) {
 #if defined(STZ_512) && defined(__VPCLMULQDQ__)
   if (n >= 512) {
@@ -122,7 +125,7 @@ u32 crc32c(u32 crc, const u8* p, size_t n) {
   return u32(c);
 }
 constexpr auto crc_kernel = crc32c;
-#else  // tables do as well (coding/checksum.cpp)
+#else  // tables are used instead (coding/checksum.cpp)
 constexpr u32 (*crc_kernel)(u32, const u8*, size_t) = nullptr;
 #endif
 

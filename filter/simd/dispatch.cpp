@@ -1,4 +1,4 @@
-// Chooses the kernels for this machine: the widest instruction set that it has, or the one that H5STZ_ISA names (baseline, avx2, avx512).
+// Chooses the kernels for this machine: the widest instruction set it has, or the one named by H5STZ_ISA (baseline, avx2, avx512).
 #include <atomic>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@
 
 namespace stz {
 
-// The kernels of each instruction set, and what its object file was compiled for.
+// The kernels of each instruction set, and the features that its object file was compiled for.
 extern const Kernels kernels_baseline;
 #if defined(STZ_X86)
 extern const Kernels kernels_avx2, kernels_avx512;
@@ -27,7 +27,7 @@ struct Variant {
 };
 constexpr Variant wide[] = {{kernels_avx512, features_avx512}, {kernels_avx2, features_avx2}};  // the widest first
 
-// What CPUID tells, and whether the operating system keeps the vector registers of 256 and 512 bits for each thread.
+// Registers of CPUID, and whether the operating system saves the 256-bit and 512-bit vector registers of threads.
 struct Cpu {
   u32 ecx1 = 0, ebx7 = 0, ecx7 = 0, ecx8 = 0;  // ecx8: of leaf 0x80000001
   u32 ymm = 0, zmm = 0;
@@ -84,7 +84,7 @@ const Kernels& choose_kernels(const char* wanted, CpuFeatures features) {
 }
 
 const Kernels& kernels() {
-  static std::atomic<const Kernels*> chosen;  // threads that come first choose the same
+  static std::atomic<const Kernels*> chosen;  // threads that race here make the same choice
   const Kernels* table = chosen.load(std::memory_order_acquire);
   if (!table) chosen.store(table = &choose_kernels(getenv("H5STZ_ISA"), cpu_features()), std::memory_order_release);
   return *table;

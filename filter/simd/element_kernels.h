@@ -1,11 +1,11 @@
-// Integers in memory, of up to 32 bits, to samples and back. Included by kernels.cpp only.
+// Converts integers in memory, of up to 32 bits, to samples and back. Included by kernels.cpp only.
 #pragma once
 #include "simd/vectors.h"
 
 namespace stz {
 namespace {
 
-// An integer that may lie anywhere. (Of types with these attributes instead of members Clang's templates forget them.)
+// An integer at any alignment. (Clang's templates lose these attributes on types that are not structs.)
 template <class Int>
 struct __attribute__((packed, may_alias)) Anywhere {
   Int value;
@@ -31,7 +31,8 @@ void load_integers(const void* elements, int bytes, bool is_signed, size_t n, T*
       });
 }
 
-// The nearest integers of one part, which has fewer than 2^22 or 2^51 on either side of 0, in the low bits of as many codes.
+// Rounds one part to the nearest integers, in the low bits of codes. Numbers must be below 2^22 or 2^51 in magnitude after clipping to
+// [low, high].
 template <class T>
 STZ_INLINE void round_part(const T* samples, size_t n, T low, T high, CodeOf<T>* out) {
   for (size_t i = 0; i < n; i += size_t(lanes_of<T>)) {
@@ -48,7 +49,7 @@ void store_integers(const T* samples, size_t n, int bytes, bool is_signed, void*
   with_integers(
       bytes, is_signed, [&](auto type) __attribute__((always_inline)) {
         using Int = decltype(type);
-        using R = std::conditional_t<sizeof(T) == 4 && sizeof(Int) < 4, float, double>;  // floats do for integers of up to 22 bits
+        using R = std::conditional_t<sizeof(T) == 4 && sizeof(Int) < 4, float, double>;  // float suffices for integers of up to 22 bits
         constexpr R most = R(~std::make_unsigned_t<CodeOf<R>>(0) >> (8 * (sizeof(R) - sizeof(Int)))),
                     low = Int(-1) < 0 ? -(most + 1) / 2 : 0, high = low + most;
         constexpr size_t part = 256;

@@ -1,4 +1,4 @@
-// The filter over decoded samples (format/enhancement.h). Included by kernels.cpp only.
+// The filter of the enhancement (format/enhancement.h). Included by kernels.cpp only.
 #pragma once
 #include "simd/short_vectors.h"
 
@@ -16,7 +16,7 @@ void subtract_units(T* __restrict x, const i16* __restrict units, int n, T unit)
   for (int i = 0; i < n; i++) x[i] = x[i] - T(units[i]) * unit;
 }
 
-// The weights of even lanes, from the low half of a pair, and of odd ones, from the high half.
+// Puts the low half of the pair into even lanes and the high half into odd lanes.
 STZ_INLINE Shorts alternating(u32 pair) { return (Shorts)(Vector<u32>{} + (host_is_little ? pair : pair << 16 | pair >> 16)); }
 
 template <bool masked>
@@ -28,7 +28,7 @@ STZ_INLINE Shorts negative_corrections(const EnhancementRow& row, int x) {
   const u32* weight = row.weights;
   for (int d = 0; d < row.directions; d++, weight += 3) {
     const std::ptrdiff_t offset = row.offset[d];
-    // the second difference, its sign changed
+    // The negated second difference.
     Shorts f = (Shorts)(twice - (Unsigned)load_shorts(centre - offset) - (Unsigned)load_shorts(centre + offset));
     if constexpr (masked) f &= load_shorts(row.valid + x - offset) & load_shorts(row.valid + x + offset);
     const Shorts at_8 = clamped(f, 512) << 5, at_2 = clamped(at_8, 4096), at_half = clamped(at_2, 1024);

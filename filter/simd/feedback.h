@@ -1,8 +1,8 @@
-// Coding of a whole parity class with residual feedback (predict/feedback.h). Included by kernels.cpp only.
+// Codes a whole parity class with residual feedback (predict/feedback.h). Included by kernels.cpp only.
 //
-// Residuals are 16-bit integers. A row of the history has those of the samples of even index, padded with zeros to whole vectors, then
-// those of odd index, which wait for their neighbours on both sides. Rows follow one another in raster order; what they wait for is one
-// another's residuals, not predictions, so that these are done for many vectors at once.
+// Residuals are 16-bit integers. A row of the history holds the residuals of samples of even index, padded with zeros to whole vectors,
+// followed by those of odd index, which depend on their neighbours on both sides. Rows are processed in raster order. They depend on each
+// other's residuals, but not on predictions, so predictions are made for many vectors at once.
 #pragma once
 #include "simd/predict.h"
 #include "simd/short_vectors.h"
@@ -10,9 +10,9 @@
 namespace stz {
 namespace {
 
-// Residuals that a row needs, and where its own go. Odd ones are half a pitch behind the even ones.
+// The residuals that a row depends on, and where its own go. Those of odd index are half a pitch behind those of even index.
 struct FeedbackRow {
-  const i16* before[3];  // what counts with the weights of FeedbackTask::before
+  const i16* before[3];  // residuals for the weights FeedbackTask::before
   i16* own;
 };
 
@@ -40,14 +40,14 @@ class FeedbackHistory {
 struct FeedbackWeights {
   Shorts before[2][3], beside;  // 256 times the weights
   const int bits;
-  const i16 largest;  // code that fits a residual; what is beyond counts as that
+  const i16 largest;  // largest code whose residual fits; larger codes count as this
   template <class T>
   explicit FeedbackWeights(const FeedbackTask<T>& f)
       : beside(all_shorts(i16(f.beside * 256))), bits(f.bits), largest(i16(32767 >> f.bits)) {
     for (int parity : {0, 1})
       for (int t = 0; t < 3; t++) before[parity][t] = all_shorts(i16(t < f.terms ? f.before[parity][t] * 256 : 0));
   }
-  // Half of the sums of feedback without neighbours in the row, at a place of the rows of the history.
+  // Half of the feedback sums without the neighbours in the row. `at`: place in the rows of the history.
   template <int terms, int parity>
   STZ_INLINE Shorts half_sums(const FeedbackRow& row, std::ptrdiff_t at) const {
     Shorts sum{};
@@ -56,8 +56,8 @@ struct FeedbackWeights {
     if constexpr (terms > 2) sum = add_saturated(sum, weighted(load_shorts(row.before[2] + at), before[parity][2]));
     return sum;
   }
-  // Sums of even samples, and of odd ones half a pitch behind: `here` and `next` are the residuals of the even ones from their left
-  // neighbours on and of the vector after these.
+  // Feedback sums of samples of even index, and of those of odd index half a pitch behind. `here`: residuals of even index starting at the
+  // left neighbours; `next`: those of the following vector.
   template <int terms>
   STZ_INLINE Shorts even_sums(const FeedbackRow& row, std::ptrdiff_t at) const {
     const Shorts half = half_sums<terms, 0>(row, at);
@@ -69,7 +69,7 @@ struct FeedbackWeights {
     const Shorts half = add_saturated(half_sums<terms, 1>(row, at), beside_them);
     return add_saturated(half, half);
   }
-  // Residuals of `left` samples, zeros behind them.
+  // The residuals of `left` samples, followed by zeros.
   STZ_INLINE Shorts residuals(Shorts sums, Shorts codes, int left) const {
     return first_shorts(add_saturated(sums, clamped(codes, largest) << bits), left);
   }
@@ -77,7 +77,7 @@ struct FeedbackWeights {
 
 // ---------------------------------------------------------------- decoding
 
-// Sums and codes, in raster order, of a row of n samples from their bytes. Codes that are not small count as 0.
+// Computes sums and codes, in raster order, of a row of n samples from their bytes. Escaped codes count as 0.
 template <int terms>
 STZ_INLINE void decode_feedback_row(const FeedbackWeights& weights, const FeedbackRow& row, std::ptrdiff_t odd, int n, const u8* bytes,
                                     i16* sums, i8* codes) {
@@ -116,7 +116,7 @@ void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
   i16* const sums = f.sums;
   i8* const codes = reinterpret_cast<i8*>(f.codes);
   const std::ptrdiff_t pitch = f.pitch;
-  // rows whose samples may be waiting for their predictions
+  // Number of rows whose samples may still wait for their predictions.
   const u32 slots = n <= FeedbackTask<T>::short_row ? FeedbackTask<T>::slots : 2;
   u32 slot = 0;
   for_predicted<1>(
@@ -137,15 +137,15 @@ void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
 
 constexpr i16 escaped_code = -128;  // its zig-zag byte is byte_escape
 
-// Quantises rows of a class, samples of even and of odd index one after the other. `plain`: rows are whole vectors, nothing is masked and
-// no sample to be avoided.
+// Quantizes rows of a class, samples of even and odd index in turn. `plain`: rows are whole vectors, nothing is masked and no range is
+// avoided.
 template <class T, bool plain>
 struct FeedbackQuantizer {
   using Code = CodeOf<T>;
   static constexpr int lanes = lanes_of<T>;
   const ClassTask<T>& task;
   const FeedbackTask<T>& f;
-  // as vectors: what is stored might change the task, as far as the compiler knows
+  // Kept as vectors, because the compiler must assume that stores change the task.
   const Vector<T> inverse = all_lanes_of(task.quantizer.inverse), step = all_lanes_of(task.quantizer.step), unit = all_lanes_of(f.unit);
   const T safe = task.quantizer.safe, avoid_from = task.quantizer.avoid_from, avoid_to = task.quantizer.avoid_to,
           dead_zone = task.quantizer.dead_zone;
@@ -153,18 +153,18 @@ struct FeedbackQuantizer {
   T* const even = f.even;
 
   static Vector<T> all_lanes_of(T v) { return Vector<T>{} + v; }
-  // One row of n samples from number `index` of the class on, with their predictions.
+  // A row of n samples with their predictions. The first has number `index` in the class.
   struct Row {
     T* samples;
-    const T* originals;  // every second element; or null: they are the samples
+    const T* originals;  // every second element; null: same as the samples
     const T* predictions;
-    const u8* mask;  // or null
+    const u8* mask;  // may be null
     u32 index;
     int n;
   };
 
-  // Codes of short_lanes samples of a parity from sample 2 h + parity on, from the sums of their feedback. Samples become their
-  // reconstructions when the odd ones are done; those of the even ones wait in f.even.
+  // The codes of short_lanes samples of a parity, starting at sample 2 h + parity, given their feedback sums. Reconstructions of even
+  // samples are kept in f.even; both are stored to the samples with the odd ones.
   template <int parity>
   STZ_INLINE Shorts quantize(const Row& row, int h, Shorts sums) const {
     constexpr int parts = short_lanes / lanes;
@@ -179,12 +179,12 @@ struct FeedbackQuantizer {
   }
 
  private:
-  // The same for `lanes` of them.
+  // The same for `lanes` samples.
   template <int parity>
   STZ_INLINE Vector<Code> quantize_part(const Row& row, int h, const i16* sums) const {
-    using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
+    using Word = std::make_unsigned_t<Code>;  // out-of-range values wrap around; their codes are not used
     T* const at = row.samples + 2 * h;
-    const bool both = plain || 2 * h + lanes < row.n;  // vectors; behind the row may be samples of nobody
+    const bool both = plain || 2 * h + lanes < row.n;  // both vectors; behind the row there may be foreign samples
     Vector<T> low, high{};
     if (row.originals) {
       low = load_every_second(row.originals + 4 * h);
@@ -210,7 +210,7 @@ struct FeedbackQuantizer {
     Vector<Code> code = (Vector<Code>)((Vector<Word>)u - Word(bits(magic<T>)));
     const int left = (row.n + 1 - parity) / 2 - h;
     const u32 failed = ~good & (plain || left >= lanes ? all_lanes<T> : (1u << left) - 1);
-    if (__builtin_expect(failed != 0, 0)) {  // copies: what has an address would be in memory all the time
+    if (__builtin_expect(failed != 0, 0)) {  // copies, because variables whose address is taken would stay in memory
       Vector<T> r_of_all = r;
       Vector<Code> code_of_all = code;
       requantize(row, 2 * h + parity, failed, p, r_of_all, code_of_all);
@@ -227,7 +227,7 @@ struct FeedbackQuantizer {
     return code;
   }
 
-  // Lanes that failed; lane i is sample `first` + 2 i of the row.
+  // Handles the lanes that failed. Lane i is sample `first` + 2 i of the row.
   __attribute__((noinline)) void requantize(const Row& row, int first, u32 failed, Vector<T> p, Vector<T>& r, Vector<Code>& code) const {
     for (int i = 0; i < lanes; i++) {
       if (!(failed >> i & 1)) continue;
@@ -267,7 +267,7 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T, plain>& quantizer
     const Shorts codes = quantizer.template quantize<1>(samples, h, sum);
     store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), plain ? short_lanes : odds - h));
     const Bytes joined = join_bytes(zigzag_shorts(e.codes), zigzag_shorts(codes));
-    store_first_bytes(bytes + 2 * h, joined, plain ? vector_bytes : n - 2 * h);  // what follows the row is no sample of it
+    store_first_bytes(bytes + 2 * h, joined, plain ? vector_bytes : n - 2 * h);  // what follows the row belongs to other rows
     e = next;
   }
 }
@@ -280,7 +280,7 @@ void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
   const FeedbackWeights weights(f);
   const FeedbackHistory<T> history(task, f);
   const FeedbackQuantizer<T, plain> quantizer{task, f};
-  ClassTask<T> rows = task;  // of which predictions are made at once
+  ClassTask<T> rows = task;  // the rows that are predicted at once
   const i64 together = vectors >= 4 ? 1 : 4 / vectors;
   const std::ptrdiff_t* apart = task.original_stride;
   u32 index = 0;

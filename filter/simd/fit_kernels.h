@@ -1,5 +1,5 @@
 // The inner loops of the encoder's fits: collecting samples, costs and weights of residuals, normal equations. Included by kernels.cpp
-// only. Sums run in 16 lanes of floats, which are added up in one order whatever the width of a vector.
+// only. Sums use 16 lanes of floats that are added in a fixed order, whatever the vector width.
 #pragma once
 #include "simd/vectors.h"
 
@@ -19,13 +19,13 @@ STZ_INLINE void store_floats(float* p, Vector<R> v) {
     for (int i = 0; i < lanes_of<R>; i++) p[i] = float(v[i]);
 }
 
-// 1 / n for the numbers of taps that groups have.
+// 1 / n for the numbers of taps of groups.
 template <class R>
 constexpr R one_over(int n) {
   return n == 2 ? R(0.5) : n == 4 ? R(0.25) : n == 8 ? R(0.125) : R(1) / R(n);
 }
 
-// Samples are usable where no number is above this: their squares must add up.
+// A sample is usable if none of its numbers exceeds this, so that sums of squares are finite.
 constexpr float largest_usable = 0x1.c6bf5p49f;  // the number below 1e15
 
 template <class S>
@@ -64,7 +64,7 @@ u32 collect(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit,
   return usable;
 }
 
-// Adds up the 16 lanes of each of `count` sums, in float: the lanes eight apart first, neighbours last.
+// Adds the 16 lanes of each of `count` sums in float: lanes eight apart first, neighbours last.
 template <int count>
 STZ_INLINE void add_lanes(float (&v)[count][run]) {
   for (int half = run / 2; half > 0; half /= 2)
@@ -72,14 +72,14 @@ STZ_INLINE void add_lanes(float (&v)[count][run]) {
       for (int i = 0; i < half; i++) v[j][i] += v[j][i + half];
 }
 
-// log2 of numbers from 1 on, from the exponent and a cubic in the mantissa.
+// log2 of numbers from 1 on: the exponent plus a cubic in the mantissa.
 STZ_INLINE Floats log2_of(Floats v) {
   const Ints b = (Ints)v;
   const Floats e = __builtin_convertvector((b >> 23) - 127, Floats), f = (Floats)((b & 0x7fffff) | 0x3f800000) - 1.0f;
   return e + f * (1.4254f + f * (-0.6017f + f * 0.1763f));
 }
 
-constexpr int chunk = 1024;  // samples: lanes are added up that often
+constexpr int chunk = 1024;  // samples after which lanes are added up
 
 double cost(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight) {
   double total = 0;
@@ -149,13 +149,13 @@ void products(const float* const* column, int columns, const float* w, int n, do
   }
 }
 
-// All lanes of `v` but the first, and the first of `next`.
+// All lanes of `v` but the first, followed by the first lane of `next`.
 template <int... i>
 STZ_INLINE Floats lanes_from_second(Floats v, Floats next, std::integer_sequence<int, i...>) {
   return STZ_SHUFFLE(Ints, v, next, (i + 1)...);
 }
 
-// Sums over samples of one parity, with so many columns of weights.
+// Sums over the samples of one parity, for a number of weight columns.
 template <int columns>
 struct FeedbackTotals {
   static constexpr int products = (columns + 1) * (columns + 2) / 2;
@@ -186,7 +186,7 @@ struct FeedbackTotals {
     return sum + (Floats)((Ints)code & (Ints)(code_size <= limit));
   }
 
-  // Adds what the lanes of all parts come to.
+  // Adds the lanes of all parts to the sums.
   static void finish(const FeedbackTotals* part, FeedbackSums& sums, double* of_products) {
     float v[2 + products][run];
     for (int p = 0; p < parts; p++) {
@@ -206,7 +206,7 @@ template <int terms>
 void feedback_trial(const FeedbackTrial& t, FeedbackSums& sums) {
   FeedbackTotals<terms> even[parts];
   FeedbackTotals<terms + 1> odd[parts];
-  const i64 pitch = t.pitch, apart = pitch + run;  // residuals end with zeros: what is behind the last sample
+  const i64 pitch = t.pitch, apart = pitch + run;  // residuals end with zeros, the neighbours behind the last sample
   const i64 step[3] = {t.rows[1] * t.rows[2] * apart, t.rows[2] * apart, apart};
   float weight[2][terms + 1];
   for (int parity = 0; parity < 2; parity++) {
@@ -218,7 +218,7 @@ void feedback_trial(const FeedbackTrial& t, FeedbackSums& sums) {
     for (i64 j = 0; j < t.rows[1]; j++)
       for (i64 k = 0; k < t.rows[2]; k++, row++) {
         const i64 at[3] = {i, j, k};
-        std::ptrdiff_t back[terms + 1];  // to the residuals before a sample
+        std::ptrdiff_t back[terms + 1];  // distance to the residual before a sample
         bool any[terms + 1];
         for (int c = 0; c < terms; c++) {
           back[c] = step[t.axis[c]];

@@ -1,4 +1,4 @@
-// Looking up sixteen numbers in a table, and whether the instruction for it is worth using. Included by kernels.cpp only.
+// Looks up sixteen numbers in a table; decides whether the gather instruction is worth using. Included by kernels.cpp only.
 #pragma once
 #include "simd/vectors.h"
 
@@ -19,14 +19,15 @@ inline __attribute__((always_inline)) __m512i look_up(const u32* table, __m512i 
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-// Into zeros: the instruction waits for what its result replaces. The empty statement hides from the compiler that nothing of them is left.
+// Gathers into zeros, because the instruction waits for its previous destination. The empty statement hides from the compiler that all
+// lanes are replaced.
 inline __attribute__((always_inline)) __m512i gathered(const u32* table, __m512i index) {
   __mmask16 all = 0xffff;
   __asm__("" : "+Yk"(all));
   return _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), all, index, table, 4);
 }
 
-// Cycles of independent look-ups in a small table, the fewest of some tries.
+// Cycles of independent lookups in a small table; the minimum of a few attempts.
 template <class F>
 u64 cycles_of(F f) {
   alignas(64) u32 table[64];
@@ -45,8 +46,8 @@ u64 cycles_of(F f) {
   return fewest;
 }
 
-// The gather instruction takes half the time of plain loads on some processors, and several times as much where it is slow or where
-// microcode guards it, which only the clock tells. Both give the same.
+// The gather instruction takes half the time of plain loads on some processors, and several times as much where it is slow or a microcode
+// update mitigates it. Only a measurement tells. Both give the same result.
 inline bool gather_is_fast() {
   static int known;  // 0: not yet; 1: no; 2: yes
   int fast = __atomic_load_n(&known, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
-// One body per kernel; compiled once per instruction set with STZ_ISA naming it (cmake/core.cmake). Nothing here may be shared between the
-// variants: every function is local to this file, and no inline function of another header is called.
-#if !defined(__clang__)  // GCC 12 takes the undefined operands of its own AVX-512 intrinsics for uninitialised variables.
+// One body per kernel. This file is compiled once per instruction set, with STZ_ISA naming it (cmake/core.cmake). The variants must not
+// share code: every function is local to this file, and no inline function of another header is called.
+#if !defined(__clang__)  // GCC 12 warns about the undefined operands of its own AVX-512 intrinsics.
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #endif
@@ -28,12 +28,12 @@ namespace stz {
 namespace {
 
 #if defined(STZ_512)
-// Whole lines of 64 bytes: rows start anywhere, and stores across lines cost twice.
+// Writes whole cache lines of 64 bytes: rows start anywhere, and stores across lines cost twice as much.
 template <class S>
 void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
   constexpr int lanes = 64 / int(sizeof(S));
   const int before = int(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S));
-  // the first line starts at output -before: the two inputs from there on, in the order of the outputs
+  // The first line starts at output -before. These are the two inputs from there on, in the order of the outputs.
   const S *first = before & 1 ? odd - (before + 1) / 2 : even - before / 2,
           *second = before & 1 ? even - (before - 1) / 2 : odd - before / 2;
   S* line = out - before;
@@ -87,7 +87,7 @@ void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int row
         _mm512_storeu_si512(out + x + lanes, high);
         continue;
       }
-      const u64 on = (u64(1) << (n - x)) - 1;  // of fewer than 32 samples
+      const u64 on = (u64(1) << (n - x)) - 1;  // fewer than 32 samples
       if constexpr (sizeof(S) == 4) {
         _mm512_mask_storeu_epi32(out + x, __mmask16(on), low);
         _mm512_mask_storeu_epi32(out + x + lanes, __mmask16(on >> lanes), high);
@@ -142,7 +142,7 @@ template <class T, int stride>
 bool quantize_stride(const T* __restrict x, const T* __restrict p, int n, const Uniform<T>& q, CodeOf<T>* __restrict code,
                      T* __restrict reconstructed) {
   using Code = CodeOf<T>;
-  using Word = typename std::make_unsigned<Code>::type;  // the bits of a value out of range may wrap around; its code is not used
+  using Word = typename std::make_unsigned<Code>::type;  // out-of-range values may wrap around; their codes are not used
   const T inverse = q.inverse, step = q.step, safe = q.safe, limit = q.code_limit, dead_zone = q.dead_zone;
   Code bad = 0;
   for (int i = 0; i < n; i++) {
@@ -182,7 +182,7 @@ u64 largest(const Code* code, int n) {
 template <class Code>
 void activity(const Code* __restrict code, int n, int right, int left, u32 factor, u8* __restrict out) {
   using U = typename std::conditional<sizeof(Code) == 4, u32, u64>::type;
-  if (right >= int(8 * sizeof(U))) {  // no shift of the language: every code is 0 then
+  if (right >= int(8 * sizeof(U))) {  // C++ does not define such a shift: every code becomes 0
     __builtin_memset(out, 0, size_t(n));
     return;
   }

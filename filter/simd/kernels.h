@@ -1,10 +1,10 @@
-// The inner loops of the codec: on one row (n neighbouring samples along the last axis of a parity class) or on a whole class.
+// The inner loops of the codec, on a row (n adjacent samples along the last axis of a parity class) or on a whole class.
 //
-// kernels.cpp holds one body per kernel and is compiled once per instruction set; kernels() picks the widest that the machine has.
-// Every variant returns the same bits: operations and their order are fixed, no multiply-add is contracted, contexts are integers. NaNs
-// must be those of arithmetic: which one of two others would be passed on is the compiler's choice.
-// Arrays may be read, and outputs written, up to `row_slack` elements beyond n (garbage that the caller overwrites or ignores), unless a
-// comment says "exactly". tests/native/kernels/ has a plain loop for each kernel and holds all variants to it and to these comments.
+// kernels.cpp has one body per kernel and is compiled once per instruction set; kernels() picks the widest that the machine has.
+// Every variant returns the same bits: operations and their order are fixed, multiply-adds are not contracted, contexts are integers. Input
+// NaNs must be those of arithmetic, because the compiler decides which of two NaNs is passed on.
+// Arrays may be read, and outputs written, up to `row_slack` elements beyond n, unless a comment says "exactly"; the caller overwrites or
+// ignores these. tests/native/kernels/ has a plain loop for each kernel and compares all variants with it and with these comments.
 #pragma once
 #include <type_traits>
 
@@ -21,80 +21,83 @@ constexpr int row_slack = 128;  // elements
 struct TapTable {
   int groups = 0;
   const int* taps = nullptr;               // number of taps of each group
-  const std::ptrdiff_t* offset = nullptr;  // of all taps, group after group
+  const std::ptrdiff_t* offset = nullptr;  // of all taps, group by group
 };
 
-// How a float level is quantised: code (quantization index) = rint((x - p) * inverse), x' = p + code * step.
+// Quantization of a float level: code (quantization index) = rint((x - p) * inverse), x' = p + code * step.
 template <class T>
 struct Uniform {
   T inverse, step;
   T safe;                          // an error of at most `safe`, computed in T, proves the bound
   T code_limit;                    // larger codes take the exact path
-  T avoid_from = 1, avoid_to = 0;  // no sample may be reconstructed in that range (empty by default)
-  T dead_zone = 0;                 // encoder: what is nearer to its prediction, in steps, has the index 0
+  T avoid_from = 1, avoid_to = 0;  // range in which no sample may be reconstructed (empty by default)
+  T dead_zone = 0;                 // encoder: residuals smaller than this, in steps, get the code 0
 };
 
-// Rows of a class in a class array, or elsewhere: extents and distances in elements.
+// Rows of a class in a class array or elsewhere: extents and strides in elements.
 struct ClassRows {
   i64 n[4];
   std::ptrdiff_t stride[3];
 };
 
-// Codes as bytes: zig-zag numbers up to 2 * largest_byte_code; byte_escape stands for any other code.
+// Codes as bytes: zig-zag numbers up to 2 * largest_byte_code. byte_escape marks any other code.
 constexpr int largest_byte_code = 127;
 constexpr u8 byte_escape = 255;
 
-// Rows of memory that will be read soon. Kernels that encode ask for some of their lines before each of their own rows, so that they
-// arrive meanwhile.
+// Rows of memory to be read soon. Encoding kernels prefetch some of their cache lines before each row of their own.
 struct RowsAhead {
-  const char* row = nullptr;  // what is next; moves on
+  const char* row = nullptr;  // the next row; advances
   std::ptrdiff_t stride = 0;  // bytes
   i64 rows = 0;
   int size = 0;   // bytes of a row
-  int lines = 0;  // at a time
-  int asked = 0;  // bytes of the row
+  int lines = 0;  // cache lines to prefetch at a time
+  int asked = 0;  // bytes of the row prefetched so far
 };
 
-// A class to be coded in place. Rows are written up to a multiple of 16 elements, so they must be that far apart; nothing else around them
-// is, and no tap may be there. With weights the first group has 2 taps.
+// A class to be coded in place. Rows are written up to a multiple of 16 elements, so they must be that far apart, and no tap may lie there.
+// Nothing else around them is written. With weights, the first group must have 2 taps.
 template <class T>
 struct ClassTask {
-  T* samples;  // the first one; its neighbours are around it
+  T* samples;  // the first sample; its neighbours are around it
   ClassRows rows;
   TapTable taps;
-  const T* weights;  // per group; null: the median of the taps of the only group
+  const T* weights;  // one per group; null: use the median of the taps of the only group
   Uniform<T> quantizer;
-  // Encoder, if the samples are not in place yet: every second element from here on, up to row_slack elements beyond a row being read.
+  // Encoder, if the samples are not in place yet: they are every second element from here on. Up to row_slack elements beyond a row are
+  // read.
   const T* originals = nullptr;
   std::ptrdiff_t original_stride[3] = {};  // of rows, as rows.stride
-  RowsAhead* ahead = nullptr;              // or null
+  RowsAhead* ahead = nullptr;              // may be null
 };
 template <class T>
 struct FailedSample {
-  u32 index;  // raster order
+  u32 index;  // in raster order
   T* place;
   T prediction;
 };
 
-// What residual feedback (predict/feedback.h) adds to a class task.
+// Additional arguments of a class task with residual feedback (predict/feedback.h).
 template <class T>
 struct FeedbackTask {
-  static constexpr int short_row = 64, slots = 8;  // of rows of at most that many samples several are worked on at once
-  int terms;                                       // residuals before a sample that count
-  int axis[3];                                     // along these axes
-  i16 before[2][3], beside;  // their weights times 64, at most 127 in magnitude, in the same order, for samples of even and odd index in
-                             // the row; of both neighbours in the row, for odd ones
-  int bits;                  // residuals and their sums are in units of 2^-bits steps; up to 11
-  T unit;                    // what one of these is worth
-  int slowest;           // the axis of the task along which the history has one row: residuals of the index before are replaced by new ones
-  i16* history;          // rows of residuals, of axis 2 and, behind `slowest`, axis 1: in each half those of even or odd index and zeros
-  std::ptrdiff_t pitch;  // of its rows, a multiple of 64
+  static constexpr int short_row = 64, slots = 8;  // of rows with at most this many samples, several are processed at once
+  int terms;                                       // number of residuals before a sample that are used
+  int axis[3];                                     // the axes along which they lie
+  // Weights times 64, at most 127 in magnitude. before: of these residuals, for samples of even and odd index in the row. beside: of both
+  // neighbours in the row, for samples of odd index.
+  i16 before[2][3], beside;
+  int bits;  // residuals and sums are in units of 2^-bits steps; at most 11
+  T unit;    // value of one such unit
+  // The history holds one index along this axis of the task: residuals of the previous index are overwritten.
+  int slowest;
+  // Rows of residuals, one per index along the axes after `slowest`. Each half has the samples of even or odd index, padded with zeros.
+  i16* history;
+  std::ptrdiff_t pitch;  // of its rows; a multiple of 64
   const i16* zeros;      // a row of zeros
-  // Space: `slots` pitches of sums and as many of codes for short rows, else two; for the encoder also half a row, and predictions of a
-  // row, or of four short ones at the distance of the task's, and row_slack.
+  // Work space. Sums and codes: `slots` pitches each for short rows, else two. Encoder also: half a row in `even`; predictions of a row, or
+  // of four short rows at the task's stride, plus row_slack.
   i16 *sums, *codes;
   T *even, *predictions;
-  // Encoder: the byte and the reconstruction of a sample that a kernel cannot code.
+  // Encoder: returns the byte and reconstruction of a sample that a kernel cannot code.
   u8 (*requantize)(void* encoder, u32 index, T sample, T prediction, T* reconstructed) = nullptr;
   void* encoder = nullptr;
 };
@@ -103,71 +106,70 @@ template <class S>
 struct RowKernels {
   using Real = RealOf<S>;
   using Code = CodeOf<S>;
-  // p[x] = sum over groups of weight * (sum of the group's taps), added up in the table's order. The first group has 2 taps.
+  // p[x] = sum over groups of weight * (sum of the group's taps), added in the order of the table. The first group has 2 taps.
   void (*predict)(const S* row, const TapTable& taps, const Real* weights, int n, Real* p);
-  // median of the taps, at most 80 (the mean of the middle two if their number is even)
+  // The median of at most 80 taps; of an even number, the mean of the middle two.
   void (*median)(const S* row, const std::ptrdiff_t* offsets, int count, int n, Real* p);
-  // mean of those taps whose kind is 0 (summed from +0, in their order), or of all taps where none is; the kinds of taps have offsets of
-  // their own
+  // The mean of the taps whose kind is 0, summed from +0 in their order; of all taps if there are none. Kinds have their own offsets.
   void (*mean_of_valid)(const S* row, const u8* kinds, const std::ptrdiff_t* offsets, const std::ptrdiff_t* kind_offsets, int count, int n,
                         Real* mean);
-  // out[2 i] = even[i], out[2 i + 1] = odd[i]; n counts the outputs, which are written exactly. Inputs may be read from 16 elements before
-  // their start. `streaming`: written past the caches; finish_streaming() before another thread reads.
+  // out[2 i] = even[i], out[2 i + 1] = odd[i]. n counts outputs, which are written exactly. Inputs may be read from 16 elements before
+  // their start. `streaming`: bypass the caches; call finish_streaming() before another thread reads.
   void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming);
-  // The same for rows: inputs `stride` elements apart, outputs `out_stride`. Inputs may be read up to row_slack elements beyond their end.
+  // The same for rows with `stride` (inputs) and `out_stride` (outputs). Inputs may be read up to row_slack elements beyond their end.
   void (*interleave_rows)(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride);
-  // the reverse of interleave; n counts the inputs. Reads and writes exactly.
+  // The inverse of interleave. n counts inputs. Reads and writes exactly.
   void (*separate)(const S* in, int n, S* even, S* odd);
 };
 
 template <class T>
 struct UniformKernels {
   using Code = CodeOf<T>;
-  // Quantises x[stride * i], stride 1 or 2, x read exactly; returns true if every error is proved within the bound and every code is
-  // small. A code that is not small has any value, and so has what is reconstructed from it.
+  // Quantizes x[stride * i], stride 1 or 2; x is read exactly. Returns true if every error is proved within the bound and every code is
+  // small. Larger codes, and reconstructions from them, are unspecified.
   bool (*quantize)(const T* x, int stride, const T* p, int n, const Uniform<T>& q, Code* code, T* reconstructed);
-  // for codes up to code_limit, at most 2^21 (float) or 2^50 (double)
+  // For codes up to code_limit, which is at most 2^21 (float) or 2^50 (double).
   void (*dequantize)(const Code* code, const T* p, int n, const Uniform<T>& q, T* reconstructed);
-  // Codes a class: samples become reconstructions, bytes[raster index] their codes. Samples under a mask (raster order, may be null) become
-  // their prediction. Samples that fail the bound, the range to avoid or the range of bytes are listed (in any order) and keep their
-  // value; their bytes may be any. `failed` has room for all. Returns their number. Bytes are written exactly.
+  // Codes a class: samples become reconstructions, bytes[raster index] their codes, written exactly. Samples under a mask (raster order,
+  // may be null) become their prediction. Samples that miss the bound, hit the range to avoid or have no byte code are listed in any order;
+  // they keep their value, and their bytes are unspecified. `failed` has room for all samples. Returns their number.
   u32 (*encode_class)(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed);
-  // The reverse; samples whose byte is byte_escape get any value.
+  // The inverse. Samples whose byte is byte_escape become unspecified.
   void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
-  // The same with residual feedback. Samples that fail go through feedback.requantize; samples whose byte is byte_escape get their
-  // prediction.
+  // The same with residual feedback. Failed samples go through feedback.requantize. When decoding, samples whose byte is byte_escape become
+  // their prediction.
   void (*encode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* mask, u8* bytes);
   void (*decode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* bytes);
 };
 
-// Rows of samples that are coded in integers: x read and p, codes and reconstructions written as elsewhere.
+// Rows of samples that are coded in integers. x is read, and p, codes and reconstructions are written, as above.
 template <class T>
 struct NumberKernels {
   using Code = CodeOf<T>;
-  // Integers x to codes c and x' = rint(p) + c * step, |x - x'| being at most half the step, which is odd and at most 2^20 (float) or 2^49
-  // (double). False, and nothing is to be used, if a prediction is not below 2^22 or 2^51, or 2^21 or 2^50 less than an x's distance from
-  // it.
+  // Codes integers x as c, with x' = rint(p) + c * step and |x - x'| at most half the step, which is odd and at most 2^20 (float) or 2^49
+  // (double). Returns false, with unspecified results, if a prediction is not below 2^22 or 2^51, or differs from x by more than 2^21 or
+  // 2^50.
   bool (*quantize_integers)(const T* x, const T* p, int n, T step, Code* code, T* reconstructed);
-  // The reverse, for codes up to 2^21 or 2^50. False if a prediction is not below 2^22 or 2^51, or c * step above 2^23 or 2^52.
+  // The inverse, for codes up to 2^21 or 2^50. Returns false if a prediction is not below 2^22 or 2^51, or c * step is above 2^23 or 2^52.
   bool (*dequantize_integers)(const Code* code, const T* p, int n, T step, T* reconstructed);
-  // Places in the order of numbers (ULP space) with a step of one: c = (place of x >> zero_bits) - (place of p, 0 for NaN, >> zero_bits);
-  // x' = x. The most negative code marks samples that have other bits than zeros there or a code beyond 2^31 - 2 or 2^61 - 2: false if any.
+  // ULP space with a step of one: c = (index of x >> zero_bits) - (index of p, 0 for NaN, >> zero_bits) and x' = x. The most negative code
+  // marks outliers: samples with nonzero zero_bits, or a code beyond 2^31 - 2 or 2^61 - 2. Returns false if there are any.
   bool (*quantize_ulps)(const T* x, const T* p, int n, int zero_bits, Code* code, T* reconstructed);
-  // The reverse with any step, modulo 2^32 or 2^64.
+  // The inverse for any step, modulo 2^32 or 2^64.
   void (*dequantize_ulps)(const Code* code, const T* p, int n, u64 step, int zero_bits, T* reconstructed);
 };
 
 template <class Code>
-struct CodeKernels {  // read and write exactly
-  // the largest |code|; the most negative code counts as the largest of all
+struct CodeKernels {  // these read and write exactly
+  // The largest |code|. The most negative code counts as the largest.
   u64 (*largest)(const Code* code, int n);
-  // activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12); right is 0 to 58, also of
-  // codes of 32 bits
+  // Activities, normalised sizes of codes: min(255, ((min(|code| >> right, 511) << left) * factor) >> 12). right is 0 to 58, also for
+  // 32-bit codes.
   void (*activity)(const Code* code, int n, int right, int left, u32 factor, u8* activity);
-  // Of each zig-zag number: symbols, all bits but the lowest `shift`, 255 if that is more; these lowest bits, 0 of the most negative code.
-  // shift is at most the width of a code less 8
+  // Splits zig-zag numbers into symbols (all bits but the lowest `shift`, at most 255) and these lowest bits (0 for the most negative
+  // code). shift is at most the width of a code minus 8.
   void (*split)(const Code* code, size_t n, int shift, u8* symbols, std::make_unsigned_t<Code>* low);
-  // The reverse; bits of a symbol that do not fit are lost.
+  // The inverse. Bits of a symbol that do not fit are lost.
   void (*join)(const u8* symbols, const std::make_unsigned_t<Code>* low, size_t n, int shift, Code* code);
   // Precision layers: see layer_kernels.h.
   bool (*append_bits)(Code* code, const u8* low, size_t n, int width, u64 largest);
@@ -175,96 +177,102 @@ struct CodeKernels {  // read and write exactly
   void (*refine)(const Code* code, size_t n, int before, int after, u8* added, u8* low, u8* known);
 };
 
-// Fits of weights (encoder only). Arrays of n samples, n a multiple of 16, padded with zeros, read and written exactly; the sums of their
-// lanes are formed in a fixed order.
+// Fits of weights (encoder only). Arrays have n samples, n a multiple of 16, padded with zeros, and are read and written exactly. Sums of
+// lanes have a fixed order.
 template <class S>
 using CollectKernel = u32(const S* row, const TapTable& taps, int odd, RealOf<S> inverse_unit, float* m, std::ptrdiff_t pitch, float* y);
-// A part of a class for the fit of residual feedback. Samples of even and of odd index along the last axis are apart, row after row.
+// A part of a class for the fit of residual feedback. Samples of even and odd index along the last axis are stored separately, row by row.
 struct FeedbackTrial {
   static constexpr int most_columns = 4;
-  static constexpr float largest = 0x1p20f;  // differences beyond it are no samples
+  static constexpr float largest = 0x1p20f;  // differences beyond it mark places without a sample
   i64 rows[3];                               // along the first three axes
-  i64 pitch;                                 // of rows, a multiple of 16
-  const float* difference[2];                // from the stencil's prediction, in steps
-  int terms;                                 // residuals before a sample that count
-  int axis[3];                               // along these of the first three axes
-  float before[2][3], beside;                // their weights, by parity; of both neighbours along the last axis, for odd samples
+  i64 pitch;                                 // of rows; a multiple of 16
+  const float* difference[2];                // to the stencil's prediction, in steps
+  int terms;                                 // number of residuals before a sample that are used
+  int axis[3];                               // the axes along which they lie, of the first three
+  float before[2][3], beside;                // their weights by parity; weight of both neighbours along the last axis, for odd samples
   float soft;
   float limit;           // larger codes count as 0 in residuals
-  float* residual[2];    // rows of pitch + 16; any contents
-  const u8* context[2];  // 16 times that of each sample
-  u8* key[2];            // the same with the bin of the size of the code, below 15; 255 where no sample is
+  float* residual[2];    // rows of pitch + 16; initial contents do not matter
+  const u8* context[2];  // 16 times the context of each sample
+  // the same plus the bin of the code's size, which is below 15; 255 where there is no sample
+  u8* key[2];
 };
 struct FeedbackSums {
   double size, wide;
-  // Of each parity, [i * pitch + j] for j >= i: of the columns that weights multiply, `before` first, and the difference, the last.
+  // For each parity, [i * pitch + j] for j >= i. Columns are those that weights multiply, `before` first, and the difference last.
   static constexpr int pitch = FeedbackTrial::most_columns + 1;
   double products[2][pitch * pitch];
 };
 struct FitKernels {
-  // One run of 16 samples: y[i] = row[i] - the mean of the cubics, m[g * pitch + i] = the mean of group g - the mean of the cubics, in
-  // units; 16 of each are written exactly. Numbers of taps are even. Returns a bit for each sample all of whose numbers are below 1e15.
+  // Collects a run of 16 samples: y[i] = row[i] - the mean of the cubics, m[g * pitch + i] = the mean of group g - the mean of the cubics,
+  // in units. 16 numbers of each are written exactly. Numbers of taps are even. Returns a bit for each sample whose numbers are all below
+  // 1e15.
   CollectKernel<float>* collect32;
   CollectKernel<double>* collect64;
   CollectKernel<i64>* collect_integers;
-  // Sum of log2(1 + r), each up to 2.5e-3 too small, over r = |y - sum over columns of c * column|. `weight`: null or 1 / (soft + r)^2 of
-  // each.
+  // The sum of log2(1 + r), each up to 2.5e-3 too small, over r = |y - sum over columns of c * column|. Writes 1 / (soft + r)^2 to
+  // `weight`, unless it is null.
   double (*cost)(const float* const* column, int columns, const float* y, const float* c, int n, float soft, float* weight);
-  // sums[i * columns + j] = sum of weight * column i * column j for j >= i; those for j < i may be anything
+  // sums[i * columns + j] = sum of weight * column i * column j for j >= i. Sums for j < i are unspecified.
   void (*products)(const float* const* column, int columns, const float* weight, int n, double* sums);
-  // Row after row, of each the samples of even index first: with e = difference - sum of weight * column and c = e rounded, the residual
-  // is difference - e + c, without c above `limit`; outside the rows residuals are 0. Adds up, over what is a sample: |e|, how many |c| are
-  // above largest_byte_code, and products of the columns over (soft + |e|)^2. Bins of |c| are 0 to 3, 4, 6, and octaves from 8 on.
+  // Processes row by row, samples of even index first. With e = difference - sum of weight * column and c = e rounded, the residual is
+  // difference - e + c, without c if it is above `limit`; outside of rows residuals are 0.
+  // Adds up over all samples: |e|, the number of |c| above largest_byte_code, and products of columns divided by (soft + |e|)^2. Bins of
+  // |c| begin at 0 to 3, 4, 6, and at octaves from 8 on.
   void (*feedback)(const FeedbackTrial& trial, FeedbackSums& sums);
 };
 
-// What an array holds, one pass over it, which reads exactly.
+// Scans an array in one pass; reads exactly.
 template <class T>
 struct ScanKernels {
-  // The largest magnitude as bits without the sign (from exponent bits all ones on: not finite); *equal: does any element have these bits?
+  // Returns the largest magnitude as bits without the sign; if all exponent bits are ones it is not finite. *equal: whether any element has
+  // the bits `wanted`.
   std::make_unsigned_t<CodeOf<T>> (*scan)(const T* x, size_t n, std::make_unsigned_t<CodeOf<T>> wanted, bool* equal);
 };
 
-// Elements that are integers of 1, 2 or 4 bytes, in the order of the host and anywhere in memory.
+// Elements that are integers of 1, 2 or 4 bytes in the host's byte order, at any alignment.
 template <class T>
-struct ElementKernels {  // read and write exactly
+struct ElementKernels {  // these read and write exactly
   void (*load)(const void* elements, int bytes, bool is_signed, size_t n, T* samples);
-  // The nearest integers (ties to even, NaN is 0) within the range of the type.
+  // Rounds to the nearest integers (ties to even, NaN is 0) within the range of the type.
   void (*store)(const T* samples, size_t n, int bytes, bool is_signed, void* elements);
 };
 
 // Codes as bytes. Contexts are below 16, or 255 for samples without a code.
 struct ByteKernels {
-  // context of each sample: how many of the thresholds 1 to 15, which rise and are not 0, are not above the weighted sum of neighbour
-  // activities modulo 2^16
+  // The context of each sample: how many of the thresholds 1 to 15 (increasing, not 0) are at most the weighted sum of neighbour activities
+  // modulo 2^16.
   void (*context)(const u8* row, const TapTable& taps, const u16* weights, const u16* thresholds, int n, u8* context);
-  // rows of a class array, written exactly: out = table[code] (256 entries), codes in raster order
+  // Writes rows of a class array exactly: out = table[code] (256 entries), codes in raster order.
   void (*activities)(const u8* code, const ClassRows& rows, const u8* table, u8* out);
   void (*count_contexts)(const u8* context, size_t n, size_t* counts);
-  // Stable: the codes of context k, counts[k] of them, go to bins + k * pitch, pitch >= n + 64; there is space for 17 bins.
+  // Stable: the counts[k] codes of context k go to bins + k * pitch. pitch >= n + 64; there is space for 17 bins.
   void (*partition_by_context)(const u8* code, const u8* context, size_t n, u8* bins, size_t pitch, size_t* counts);
-  // The reverse; samples without a context get code 0.
+  // The inverse. Samples without a context get code 0.
   void (*merge_contexts)(const u8* bins, size_t pitch, const u8* context, size_t n, u8* code);
   u8 (*largest)(const u8* code, size_t n);
-  size_t (*find)(const u8* code, size_t n, u8 least, u32* index);  // where codes are at least that; room for n; returns how many
-  void (*shift)(u8* code, size_t n, int shift);                    // to the right, exactly n of them
-  // The low `shift` bits, at most 7, of eight codes per word, the first code lowest; codes are read and written in eights, exactly.
+  size_t (*find)(const u8* code, size_t n, u8 least, u32* index);  // places of codes >= least; room for n; returns their number
+  void (*shift)(u8* code, size_t n, int shift);                    // to the right; exactly n codes
+  // Packs the low `shift` bits (at most 7) of eight codes into a word, the first code lowest. Codes are read and written in eights,
+  // exactly.
   void (*gather_low_bits)(const u8* code, size_t words, int shift, u64* out);
   void (*spread_low_bits)(const u64* in, size_t words, int shift, u8* code);  // code = code << shift | bits
-  // Precision layers: see layer_kernels.h. Codes are written exactly; of fields, 64 more may be read than there are codes.
+  // Precision layers, see layer_kernels.h. Codes are written exactly. Up to 64 more fields than codes may be read.
   size_t (*count_nonzero)(const u8* code, size_t n);
   void (*spread_fields)(const u8* field, const u8* code, size_t n, u8* out);
   bool (*append_bits)(u8* code, const u8* low, size_t n, int width);
   void (*cut_bits)(const u8* code, size_t n, int width, u8* out);
   void (*refine)(const u8* code, size_t n, int before, int after, u8* added, u8* low, u8* known);
-  size_t (*pack_fields)(const u8* low, const u8* known, size_t n, u8* fields);  // may write 64 more
+  size_t (*pack_fields)(const u8* low, const u8* known, size_t n, u8* fields);  // up to 64 more may be written
 };
 
-// A row of level 0 and what enhances it (format/enhancement.h): samples in units modulo 2^16.
+// A row of level 0 and its enhancement (format/enhancement.h). Samples are in units modulo 2^16.
 struct EnhancementRow {
-  const i16 *units, *valid;      // the first sample, with its neighbours around it; -1 for those that count, 0 for others, or null
-  const std::ptrdiff_t* offset;  // of a neighbour in each direction; the other one is on the other side
-  const u32* weights;            // three for each direction, times 2^13: those of samples 0, 2, ..., and << 16 those of 1, 3, ...
+  // units: the first sample, with its neighbours around it. valid: -1 for valid samples, 0 for others; may be null.
+  const i16 *units, *valid;
+  const std::ptrdiff_t* offset;  // to the neighbour in each direction; its opposite has the negative offset
+  const u32* weights;            // three per direction, times 2^13: for samples 0, 2, ... in the low half, for 1, 3, ... in the high half
   int directions;
   i16 limit;
 };
@@ -293,18 +301,18 @@ struct Kernels {
   ByteKernels bytes;
   EnhancementKernels<float> enhancement32;
   EnhancementKernels<double> enhancement64;
-  void (*enhancement)(const EnhancementRow& row, int n, i16* negative);  // corrections, their sign changed
-  // CRC-32C of exactly n bytes on the bit-inverted register, or null: tables do as well (checksum.cpp)
+  void (*enhancement)(const EnhancementRow& row, int n, i16* negative);  // negated corrections
+  // CRC-32C of exactly n bytes on the bit-inverted register. Null: tables are as fast (checksum.cpp).
   u32 (*crc32c)(u32 crc, const u8* data, size_t n);
   void (*finish_streaming)();
   const char* isa;
-  bool can_stream;  // else nothing is written past the caches, whatever is asked for
+  bool can_stream;  // false: `streaming` is ignored
 };
 
-const Kernels& kernels();  // the widest that this machine has, or those that H5STZ_ISA names
-// Those of an instruction set (baseline, avx2, avx512); null if this machine lacks it.
+const Kernels& kernels();  // the widest that this machine has, or those named by H5STZ_ISA
+// The kernels of an instruction set (baseline, avx2, avx512); null if this machine lacks it.
 const Kernels* kernels_of(const char* isa);
-// The same for a machine with these features: no kernels that were compiled for others.
+// The same for a machine with these features: kernels that need other features are never returned.
 const Kernels& choose_kernels(const char* wanted, CpuFeatures features);
 const Kernels* kernels_of(const char* isa, CpuFeatures features);
 

@@ -1,4 +1,4 @@
-// Codes (quantization indices) with and without their lowest bits, for precision layers (format/layers.h). Included by kernels.cpp only.
+// Adds and removes the lowest bits of codes (quantization indices) for precision layers (format/layers.h). Included by kernels.cpp only.
 #pragma once
 #include "simd/vectors.h"
 
@@ -15,7 +15,7 @@ size_t count_nonzero(const u8* code, size_t n) {
   return n - zeros;
 }
 
-// The k-th field to the place of the k-th code that is not zero, zeros elsewhere. Fields are read beyond the last one that is used.
+// Moves the k-th field to the place of the k-th nonzero code; zeros elsewhere. Fields are read beyond the last one that is used.
 void spread_fields(const u8* field, const u8* code, size_t n, u8* out) {
   size_t i = 0;
 #if defined(STZ_512)
@@ -29,7 +29,7 @@ void spread_fields(const u8* field, const u8* code, size_t n, u8* out) {
     u64 z, next;
     __builtin_memcpy(&z, code + i, 8);
     __builtin_memcpy(&next, field, 8);
-    u64 set = ((z & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | z;  // the highest bit of every byte that is not zero
+    u64 set = ((z & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | z;  // the highest bit of every nonzero byte
     set = (set >> 7 & 0x0101010101010101u) * 255;
     next = _pdep_u64(next, set);
     __builtin_memcpy(out + i, &next, 8);
@@ -42,8 +42,8 @@ void spread_fields(const u8* field, const u8* code, size_t n, u8* out) {
   }
 }
 
-// Zig-zag numbers: |code| = |code| << width | low where it is not zero, 255 where that is no byte or was none. `low` is zero for other
-// codes. Returns whether any is 255.
+// Appends bits to zig-zag numbers: |code| = |code| << width | low for nonzero codes. The result is 255 if it does not fit, or if the code
+// was 255. `low` must be zero for zero codes. Returns whether any result is 255.
 bool append_bits(u8* __restrict code, const u8* __restrict low, size_t n, int width) {
   u8 escapes = 0;
   const u32 most = 255u >> width;
@@ -58,7 +58,7 @@ bool append_bits(u8* __restrict code, const u8* __restrict low, size_t n, int wi
   return escapes != 0;
 }
 
-// The same for numbers. The most negative one stays as it is. False if one would be larger than `largest`.
+// The same for integers. The most negative one is unchanged. Returns false if a result would exceed `largest`.
 template <class Code>
 bool append_bits(Code* __restrict code, const u8* __restrict low, size_t n, int width, u64 largest) {
   using U = std::make_unsigned_t<Code>;
@@ -74,7 +74,7 @@ bool append_bits(Code* __restrict code, const u8* __restrict low, size_t n, int 
   return bad == 0;
 }
 
-// Zig-zag numbers of codes without their `width` lowest bits; 255 as if it was a number.
+// Removes the `width` lowest bits of codes given as zig-zag numbers. 255 is treated as a number.
 void cut_bits(const u8* __restrict code, size_t n, int width, u8* __restrict out) {
   for (size_t i = 0; i < n; i++) {
     const u32 z = code[i], sign = z & 1, even = (z + sign) >> width & ~1u;
@@ -82,7 +82,7 @@ void cut_bits(const u8* __restrict code, size_t n, int width, u8* __restrict out
   }
 }
 
-// Numbers without their `width` lowest bits; the most negative one stays as it is.
+// The same for integers. The most negative one is unchanged.
 template <class Code>
 void cut_bits(const Code* __restrict code, size_t n, int width, Code* __restrict out) {
   using U = std::make_unsigned_t<Code>;
@@ -93,8 +93,9 @@ void cut_bits(const Code* __restrict code, size_t n, int width, Code* __restrict
   }
 }
 
-// What a refinement adds to codes of which `before` lowest bits are unknown before it and `after` after it, before - after being at most
-// 7. Of those that are 0 so far, the zig-zag number of what they become, else 0; the added bits; 255 or 0, whether it was not 0 so far.
+// What a refinement adds to codes with `before` unknown lowest bits before it and `after` after it; before - after is at most 7. `added`:
+// for codes that are 0 before it, the zig-zag number of what they become; else 0. `low`: the added bits. `known`: 255 if the code is not 0
+// before it, else 0.
 template <class Code>
 void refine_numbers(const Code* __restrict code, size_t n, int before, int after, u8* __restrict added, u8* __restrict low,
                     u8* __restrict known) {
@@ -121,7 +122,7 @@ void refine_bytes(const u8* __restrict code, size_t n, int before, int after, u8
   }
 }
 
-// The fields whose code is known, one after the other. Returns how many there are; there is room for n.
+// Packs the fields of codes that are known. Returns their number; `fields` has room for n.
 size_t pack_fields(const u8* __restrict low, const u8* __restrict known, size_t n, u8* __restrict fields) {
   size_t count = 0, i = 0;
 #if defined(STZ_512)

@@ -1,5 +1,5 @@
-// Rows of integers and of ULP space to codes (quantization indices) and back; codes of 32 or 64 bits to symbols and low bits and back.
-// Included by kernels.cpp only.
+// Converts rows of integers and ULP-space numbers to codes (quantization indices) and back, and codes of 32 or 64 bits to symbols and low
+// bits and back. Included by kernels.cpp only.
 #pragma once
 #include "simd/vectors.h"
 
@@ -8,17 +8,18 @@ namespace {
 
 // ---------------------------------------------------------------- integers
 
-// Below it adding magic<T> rounds to the nearest integer, ties to even. All sums and products of integers here are exact: see the limits.
+// For numbers below it, adding magic<T> rounds to the nearest integer, ties to even. With the limits below, all integer sums and products
+// are exact.
 template <class T>
 constexpr T rounding_limit = magic<T> / 3;  // 2^22 or 2^51
 
-// The quotient of d, at most half of rounding_limit, by the step errs by less than d / (rounding_limit * step), and is at least
-// 1 / (2 * step) away from a tie, the step being odd: it is rounded to the nearest multiple.
+// The rounded quotient is right: d is at most half of rounding_limit, so d / step has an error below d / (rounding_limit * step). Since the
+// step is odd, it is at least 1 / (2 * step) away from a tie.
 template <class T>
 bool quantize_integers(const T* __restrict x, const T* __restrict p, int n, T step, CodeOf<T>* __restrict code,
                        T* __restrict reconstructed) {
   using Code = CodeOf<T>;
-  using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range may wrap around; its code is not used
+  using Word = std::make_unsigned_t<Code>;  // out-of-range values may wrap around; their codes are not used
   const T inverse = T(1) / step;
   Code bad = 0;
   for (int i = 0; i < n; i++) {
@@ -46,28 +47,28 @@ bool dequantize_integers(const CodeOf<T>* __restrict code, const T* __restrict p
 
 // ---------------------------------------------------------------- ULP space
 
-// Arithmetic shifts and comparisons of 64 bits are not in every instruction set: neither is used here.
+// 64-bit arithmetic shifts and comparisons are missing in some instruction sets, so they are not used here.
 template <class U>
-STZ_INLINE U sign_of(U v) {  // all ones if it is set
+STZ_INLINE U sign_of(U v) {  // all ones if the sign bit is set
   return U(0) - (v >> (8 * sizeof(U) - 1));
 }
 template <class U>
-STZ_INLINE U shift_right(U v, int by) {  // arithmetically
+STZ_INLINE U shift_right(U v, int by) {  // arithmetic shift
   const U sign = sign_of(v);
   return ((v ^ sign) >> by) ^ sign;
 }
-// Between the bits of a number and its place in the order of numbers: the same both ways.
+// Converts the bits of a number to its index in ULP space, and back: it is its own inverse.
 template <class U>
 STZ_INLINE U ordered(U v) {
   return v ^ (sign_of(v) >> 1);
 }
-// The place of a prediction among numbers whose low bits are zeros; 0 for NaN.
+// The ULP index of a prediction without the low bits; 0 for NaN.
 template <class T, class U>
 STZ_INLINE U predicted_place(T p, int zero_bits) {
   const U place = ordered(U(bits(p)));
   return shift_right(p == p ? place : U(0), zero_bits);
 }
-// The bits of the number at a place.
+// The bits of the number with this index.
 template <class U>
 STZ_INLINE U number_at(U place, int zero_bits) {
   const U index = U(place << zero_bits);
@@ -79,7 +80,7 @@ bool quantize_ulps(const T* __restrict x, const T* __restrict p, int n, int zero
                    T* __restrict reconstructed) {
   using Code = CodeOf<T>;
   using U = std::make_unsigned_t<Code>;
-  constexpr int width = sizeof(T) == 4 ? 31 : 61;  // of the largest code but one, the last that fits
+  constexpr int width = sizeof(T) == 4 ? 31 : 61;  // bits of the largest code that fits
   U bad = 0;
   for (int i = 0; i < n; i++) {
     const U number = U(bits(x[i])), place = shift_right(ordered(number), zero_bits);

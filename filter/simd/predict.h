@@ -1,11 +1,11 @@
-// Prediction of samples from their neighbours, and the coding of a whole parity class on top of it. Included by kernels.cpp only.
+// Predicts samples from their neighbours, and codes whole parity classes with that. Included by kernels.cpp only.
 #pragma once
 #include "simd/vectors.h"
 
 namespace stz {
 namespace {
 
-// Adds the sum of a group of `taps` taps, times its weight, to the totals of `count` places.
+// Adds weight * (sum of a group of `taps` taps) to the totals of `count` places.
 template <class S, int count, int taps>
 STZ_INLINE void add_group(const S* const* place, const std::ptrdiff_t* o, RealOf<S> weight, Vector<RealOf<S>>* total) {
   using R = RealOf<S>;
@@ -16,8 +16,8 @@ STZ_INLINE void add_group(const S* const* place, const std::ptrdiff_t* o, RealOf
   for (int v = 0; v < count; v++) total[v] += sum[v] * weight;
 }
 
-// Sums over groups of weight * (sum of the group's taps) at `count` places at once: one alone would wait for its own sums. Groups have
-// 2, 4, 8 or, over four axes, other even numbers of taps; the first one has 2.
+// Sums over groups of weight * (sum of the group's taps), at `count` places at once to hide the latency of the sums. Groups have 2, 4, 8
+// or, over four axes, other even numbers of taps; the first has 2.
 template <class S, int count>
 STZ_INLINE void linear(const S* const* place, const TapTable& taps, const RealOf<S>* weights, Vector<RealOf<S>>* total) {
   using R = RealOf<S>;
@@ -43,13 +43,13 @@ STZ_INLINE void linear(const S* const* place, const TapTable& taps, const RealOf
   }
 }
 
-// The mean of the middle two if the number of taps is even.
+// If the number of taps is even, the mean of the middle two.
 template <class S>
 Vector<RealOf<S>> median_of(const S* place, const std::ptrdiff_t* offsets, int count) {
   using R = RealOf<S>;
   Vector<R> v[80];  // four odd axes have 3^4 - 1 neighbours at distance one
   for (int t = 0; t < count; t++) v[t] = load<S>(place + offsets[t]);
-  for (int i = 0; i <= count / 2; i++)  // the smallest half, sorted
+  for (int i = 0; i <= count / 2; i++)  // sorts the smallest half
     for (int j = count - 1; j > i; j--) {
       auto swap = v[j] < v[j - 1];
       Vector<R> small = swap ? v[j] : v[j - 1], large = swap ? v[j - 1] : v[j];
@@ -59,7 +59,7 @@ Vector<RealOf<S>> median_of(const S* place, const std::ptrdiff_t* offsets, int c
   return count % 2 ? v[count / 2] : (v[count / 2 - 1] + v[count / 2]) * R(0.5);
 }
 
-// Predictions of `count` vectors from x on.
+// Predicts `count` vectors starting at x.
 template <class S, int count>
 STZ_INLINE void predict_vectors(const S* row, int x, const TapTable& taps, const RealOf<S>* weights, RealOf<S>* p) {
   using R = RealOf<S>;
@@ -97,7 +97,7 @@ void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets,
       const Vector<R> v = load<S>(row + x + offsets[t]);
       const Vector<Int> is_valid = load_bytes<Int>(kinds + x + kind_offsets[t]) == 0;
       all += v;
-      valid += (Vector<R>)((Vector<Int>)v & is_valid);  // or zero
+      valid += (Vector<R>)((Vector<Int>)v & is_valid);  // else zero
       found -= is_valid;
     }
     const Vector<Int> none = found == 0;
@@ -106,7 +106,7 @@ void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets,
   }
 }
 
-// Asks for the next lines of rows ahead, for the second cache: the first one would not hold them until they are read.
+// Prefetches the next cache lines of rows ahead into the second-level cache: the first level would not keep them long enough.
 STZ_INLINE void ask_for(RowsAhead* ahead) {
   if (!ahead) return;
   for (int k = 0; k < ahead->lines && ahead->rows > 0; k++) {
@@ -119,16 +119,16 @@ STZ_INLINE void ask_for(RowsAhead* ahead) {
   }
 }
 
-// The originals of a vector of samples, every second element from `from` on.
+// The originals of a vector of samples: every second element from `from` on.
 template <class T>
 STZ_INLINE Vector<T> load_every_second(const T* from) {
   return alternate_lanes<0, T>(load<T>(from), load<T>(from + lanes_of<T>), Lanes<lanes_of<T>>{});
 }
 
-// Calls code(place, raster index, samples left in the row, prediction, at) for every vector of a class, and before that, for every row,
-// start_row(i, j, k, raster index), which returns `at` of its first sample; that of others is `apart` per sample behind it. Rows are walked
-// in bands of `band_rows`, over all planes, so that the neighbours of a band may stay in the nearest cache; the order is raster order
-// inside a band. Up to three vectors wait for others while rows go on.
+// Calls code(place, raster index, samples left in the row, prediction, at) for every vector of a class. Before each row it calls
+// start_row(i, j, k, raster index), which returns `at` for the first sample; `at` increases by `apart` per sample.
+// Rows are walked in bands of `band_rows` over all planes, so that the neighbours of a band stay in the cache; inside a band the order is
+// raster order. Up to three vectors are delayed beyond the start of later rows.
 template <int apart, class T, class Row, class F>
 STZ_INLINE void for_predicted(const ClassTask<T>& task, i64 band_rows, Row start_row, F code) {
   constexpr int lanes = lanes_of<T>, width = 4;
@@ -169,7 +169,7 @@ STZ_INLINE void for_predicted(const ClassTask<T>& task, i64 band_rows, Row start
     code(place[v], index[v], left[v], p, at[v]);
   }
 }
-// The same for rows on which nothing depends; `at` counts from the originals on.
+// The same for rows that do not depend on each other. `at` is the offset from the originals.
 template <class T, class F>
 STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
   constexpr i64 band_rows = 8;
@@ -183,12 +183,12 @@ STZ_INLINE void for_predicted(const ClassTask<T>& task, F code) {
       code);
 }
 
-// x of samples becomes x' = p + c * step; c as zig-zag byte. Samples whose byte does not do are listed and stay.
+// Samples x become x' = p + c * step, with c as a zig-zag byte. Samples that cannot be coded in a byte are listed and not changed.
 template <class T>
 u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSample<T>* failed) {
   using Code = CodeOf<T>;
   using Codes = Vector<Code>;
-  using Word = std::make_unsigned_t<Code>;  // the bits of a value out of range wrap around; its code is not used
+  using Word = std::make_unsigned_t<Code>;  // out-of-range values wrap around; their codes are not used
   const Uniform<T> q = task.quantizer;
   const bool avoids = q.avoid_from <= q.avoid_to, dead_zone = q.dead_zone > 0;
   u32 failures = 0;
@@ -207,7 +207,7 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
         const Codes zigzag = (code << 1) ^ (code >> (8 * sizeof(Code) - 1));
         if (left >= lanes_of<T>)
           store_bytes<Code>(bytes + index, zigzag);
-        else {  // what follows the row is no sample of it, and its bytes may be done already
+        else {  // what follows the row belongs to other rows, whose bytes may be written already
           for (int i = 0; i < left; i++) bytes[index + u32(i)] = u8(zigzag[i]);
           good |= all_lanes<T> & ~((1u << left) - 1);
         }

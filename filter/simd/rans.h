@@ -1,6 +1,5 @@
 // Interleaved rANS on whole rounds of lanes: the inner loops of code_stream.h. Included by kernels.cpp only. The scalar bodies are the
-// reference; the AVX-512 ones do sixteen lanes at a time, those of AVX2 (rans_avx2.h) eight, and take the same words. The encoder's are in
-// rans_encode.h.
+// reference. AVX-512 handles sixteen lanes at a time, AVX2 (rans_avx2.h) eight; all use the same words. The encoder is in rans_encode.h.
 #pragma once
 #include "simd/gather.h"
 #include "simd/rans_avx2.h"
@@ -20,15 +19,15 @@ inline u64 load_four_words(const u8* p) {
   return v;
 }
 
-// Whether a word is taken is hard to predict. A single lane still does best to guess, for each step waits for the one before.
+// Whether a word is read is hard to predict. With a single lane a branch is still fastest, because each step depends on the previous one.
 STZ_INLINE u32 rans_refill_single(u32 x, const u8*& word) {
   const u32 refilled = x << 16 | load_word(word);
   const bool refill = x < rans_low;
   word += refill ? 2 : 0;
   return refill ? refilled : x;
 }
-// More lanes compute instead, with the lowest of some words, and the empty statement keeps the compiler from turning that into branches or
-// into slow vectors. Returns whether it is taken.
+// With more lanes this computes without branches, on the lowest of some preloaded words. The empty statement keeps the compiler from using
+// branches or slow vectors. Returns whether a word was used.
 STZ_INLINE u32 rans_refill(u32& x, u64& words) {
   u32 refill = x < rans_low;
   __asm__("" : "+r"(refill), "+r"(x));
@@ -42,12 +41,12 @@ STZ_INLINE u32 rans_refill(u32& x, u64& words) {
   return refill;
 }
 
-// The streams' next rounds, all of them with words enough.
+// Decodes the streams' next rounds; all streams have enough words for them.
 template <u32 lanes, int count>
 void rans_scalar_rounds(const u32* table, RansStream* const* streams, size_t rounds) {
   constexpr u32 at_once = lanes == 4 ? 4 : 1;  // lanes that share a load of words
-  // States are kept in an array of their own: as far as the compiler knows, stores to `out` could change those of the caller. A few have
-  // 64 bits each: the compiler would join two of 32 in one register.
+  // States are copied to a local array, because the compiler must assume that stores to `out` change the caller's. A few states use 64 bits
+  // each: the compiler would pack two of 32 bits into one register.
   std::conditional_t<count * lanes <= 8, u64, u32> state[count][lanes];
   const u8* word[count];
   u8* out[count];
@@ -73,7 +72,7 @@ void rans_scalar_rounds(const u32* table, RansStream* const* streams, size_t rou
           state[s][k] = x;
         }
         word[s] += 2 * taken;
-        __asm__("" : "+r"(word[s]));  // no vector of pointers
+        __asm__("" : "+r"(word[s]));  // prevents a vector of pointers
       }
   for (int s = 0; s < count; s++) {
     for (u32 k = 0; k < lanes; k++) streams[s]->state[k] = u32(state[s][k]);
@@ -82,8 +81,7 @@ void rans_scalar_rounds(const u32* table, RansStream* const* streams, size_t rou
   }
 }
 
-// Walks through streams, up to `most` at a time: calls decode(streams, their count, rounds that none of them needs a check for). A round
-// reads no more than it could take.
+// Walks through streams, up to `most` at a time. Calls decode(streams, their count, rounds that need no check in any of them).
 template <u32 lanes, int most = 4, class Decode>
 STZ_INLINE void rans_decode_side_by_side(RansStream* streams, int count, Decode decode) {
   auto rounds_of = [](const RansStream& s) {
@@ -125,13 +123,13 @@ STZ_INLINE void with_count(int count, F f) {
 
 #ifdef STZ_512
 
-// The product of numbers of up to 15 and 30 bits, modulo 2^32, from products of 16 bits: these take half as long as those of 32.
+// The product of numbers of up to 15 and 30 bits, modulo 2^32, from 16-bit products, which take half the time of 32-bit ones.
 inline __attribute__((always_inline)) __m512i product_of_words(__m512i a, __m512i b) {
   const __m512i below = _mm512_madd_epi16(a, _mm512_and_si512(b, _mm512_set1_epi32(0x7fff)));
   return _mm512_add_epi32(below, _mm512_slli_epi32(_mm512_madd_epi16(a, _mm512_srli_epi32(b, 15)), 15));
 }
 
-// The streams' next rounds, all of them with words enough.
+// Decodes the streams' next rounds; all streams have enough words for them.
 template <int vectors, int count, bool gather>
 void rans_rounds_512(const u32* table, RansStream* const* streams, size_t rounds) {
   const __m512i mask = _mm512_set1_epi32(4095), low = _mm512_set1_epi32(rans_low);
@@ -162,12 +160,12 @@ void rans_rounds_512(const u32* table, RansStream* const* streams, size_t rounds
   }
 }
 
-// The same for streams of four lanes each, up to four side by side in a vector.
+// The same for streams of four lanes: up to four streams per vector.
 template <int vectors, bool gather>
 void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, int count, size_t rounds) {
   constexpr int places = 4 * vectors;
   RansStream* all[places];
-  for (int s = 0; s < places; s++) all[s] = streams[s < count ? s : 0];  // what is not there does as the first one
+  for (int s = 0; s < places; s++) all[s] = streams[s < count ? s : 0];  // unused places repeat the first stream
   auto quarters = [](const u8* const* p) __attribute__((always_inline)) {
     auto four_words = [](const u8* at) __attribute__((always_inline)) { return _mm_loadl_epi64((const __m128i*)at); };
     const __m128i low = _mm_unpacklo_epi64(four_words(p[0]), four_words(p[1]));
@@ -175,7 +173,7 @@ void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, int
     return _mm512_castsi256_si512(_mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1));
   };
   const __m512i mask = _mm512_set1_epi32(4095), one = _mm512_set1_epi32(1);
-  // four words of each stream as numbers, last first
+  // Converts four words of each stream to numbers, last first.
   const __m512i backwards = _mm512_set_epi32(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
   alignas(64) u32 state[vectors][16];
   const u8* word[places];
@@ -195,7 +193,7 @@ void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, int
       for (int s = 0; s < 4; s++) __builtin_memcpy(out[4 * v + s] + i, symbols + 4 * s, 4);
       const __m512i frequency = _mm512_and_si512(_mm512_srli_epi32(d, 8), mask);
       const __m512i y = _mm512_add_epi32(product_of_words(frequency, _mm512_srli_epi32(x[v], 12)), _mm512_srli_epi32(d, 20));
-      // -1 where a word is taken; then less how many the stream's lanes have taken up to there
+      // taken: -1 in lanes that read a word. sums: minus the number of words read by the stream's lanes up to this one.
       const __m512i taken = _mm512_srai_epi32(_mm512_sub_epi32(_mm512_srli_epi32(y, 15), one), 31);
       const __m512i pairs = _mm512_add_epi32(taken, _mm512_bslli_epi128(taken, 4)),
                     sums = _mm512_add_epi32(pairs, _mm512_bslli_epi128(pairs, 8));
@@ -204,7 +202,7 @@ void rans_rounds_of_four_lanes(const u32* table, RansStream* const* streams, int
       const u32 set = _mm512_movepi32_mask(taken);
       for (int s = 0; s < 4; s++) {
         word[4 * v + s] += 2 * __builtin_popcount(set & 15u << 4 * s);
-        __asm__("" : "+r"(word[4 * v + s]));  // no vector of pointers
+        __asm__("" : "+r"(word[4 * v + s]));  // prevents a vector of pointers
       }
       x[v] = _mm512_or_si512(_mm512_sllv_epi32(y, _mm512_and_si512(taken, _mm512_set1_epi32(16))), _mm512_and_si512(of_lanes, taken));
     }

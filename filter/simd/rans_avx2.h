@@ -1,5 +1,5 @@
-// Interleaved rANS with AVX2: eight lanes to a vector, several vectors in flight. Included by rans.h only. Takes and writes the same words
-// as the scalar bodies there.
+// Interleaved rANS with AVX2: eight lanes per vector, several vectors at once. Included by rans.h only. Reads and writes the same words as
+// the scalar bodies there.
 #pragma once
 #include "simd/vectors.h"
 
@@ -7,10 +7,10 @@
 namespace stz {
 namespace {
 
-// Byte shuffles of eight 16-bit words, for each set of lanes.
+// Byte shuffles of eight 16-bit words for each subset of lanes.
 struct alignas(16) WordShuffles {
-  u8 spread[256][16];  // the first words go to the lanes of the set, in order; the others get 0
-  u8 pack[256][16];    // the words of the set come first, the last one of them at the start
+  u8 spread[256][16];  // moves the first words to the lanes of the subset, in order; others become 0
+  u8 pack[256][16];    // moves the words of the subset to the front, last lane first
 };
 constexpr WordShuffles make_word_shuffles() {
   WordShuffles t{};
@@ -31,7 +31,7 @@ constexpr WordShuffles make_word_shuffles() {
 }
 constexpr WordShuffles word_shuffles = make_word_shuffles();
 
-// Plain loads: the gather instruction is slow on processors whose microcode guards it.
+// Plain loads: the gather instruction is slow on processors with a microcode mitigation.
 STZ_INLINE __m256i look_up(const u32* table, __m256i index) {
   auto four = [&](__m128i i) __attribute__((always_inline)) {
     const u64 a = u64(_mm_cvtsi128_si64(i)), b = u64(_mm_extract_epi64(i, 1));
@@ -43,12 +43,12 @@ STZ_INLINE __m256i look_up(const u32* table, __m256i index) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(four(_mm256_castsi256_si128(index))), four(_mm256_extracti128_si256(index, 1)), 1);
 }
 
-// The streams' next rounds, all of them with words enough.
+// Decodes the streams' next rounds; all streams have enough words for them.
 template <int vectors, int count>
 void rans_rounds_256(const u32* table, RansStream* const* streams, size_t rounds) {
   constexpr u32 lanes = 8 * vectors;
   const __m256i mask = _mm256_set1_epi32(4095), zero = _mm256_setzero_si256();
-  // the lowest bytes of the lanes of two vectors, in the lower or the upper half of eight bytes
+  // Select the lowest bytes of the lanes of two vectors, into the lower or the upper half of eight bytes.
   const __m256i low_half = _mm256_set1_epi64x(i64(0x808080800c080400)), high_half = _mm256_set1_epi64x(i64(0x0c08040080808080));
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 0, 0, 0);
   __m256i x[count][vectors];
@@ -86,10 +86,10 @@ void rans_rounds_256(const u32* table, RansStream* const* streams, size_t rounds
   }
 }
 
-// The first n symbols, a multiple of the lanes.
+// Encodes the first n symbols, a multiple of the lanes.
 template <int vectors>
 void rans_encode_256(const RansSegment& g, size_t n, RansOutput& output) {
-  // reciprocals below, steps above: one load for both
+  // Reciprocals in the low halves, steps in the high halves: one load gets both.
   alignas(32) u64 both[2][64];
   for (int k = 0; k < 64; k++)
     for (int parity = 0; parity < 2; parity++) both[parity][k] = g.reciprocal[parity][k] | u64(g.step[parity][k]) << 32;
@@ -111,7 +111,7 @@ void rans_encode_256(const RansSegment& g, size_t n, RansOutput& output) {
                     odd = _mm256_inserti128_si256(_mm256_castsi128_si256(two(1)), two(5), 1);
       const __m256i step = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA), freq = _mm256_and_si256(step, low12);
       const __m256i full = _mm256_cmpeq_epi32(_mm256_max_epu32(x[v], _mm256_slli_epi32(freq, 19)), x[v]);
-      // the words of the full lanes, the last lane's first; what is stored behind them is overwritten later
+      // Store the words of the full lanes, last lane first. Garbage stored behind them is overwritten later.
       const u32 set = u32(_mm256_movemask_ps(_mm256_castsi256_ps(full)));
       const __m256i low = _mm256_and_si256(x[v], low16);
       const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));

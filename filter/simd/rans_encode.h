@@ -1,5 +1,5 @@
-// Interleaved rANS, the encoder's loops. Included by kernels.cpp only. The scalar bodies are the reference; the AVX-512 ones work on up to
-// four streams side by side, for a state waits for itself, but not for those of other streams; that of AVX2 is in rans_avx2.h.
+// The encoder's loops of interleaved rANS. Included by kernels.cpp only. The scalar bodies are the reference. AVX-512 handles up to four
+// streams at once, because their states do not depend on each other. AVX2 is in rans_avx2.h.
 #pragma once
 #include "simd/gather.h"
 #include "simd/rans_avx2.h"
@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-// Whether a word is put is hard to predict. A single lane still does best to guess; see rans_refill.
+// Whether a word is written is hard to predict. With a single lane a branch is still fastest, see rans_refill_single.
 template <u32 lanes>
 STZ_INLINE u32 rans_put(u32 x, u32 reciprocal, u32 step, u16*& word) {
   const u32 freq = step & 4095;
@@ -26,7 +26,7 @@ STZ_INLINE u32 rans_put(u32 x, u32 reciprocal, u32 step, u16*& word) {
   return x + (step >> 12 & 0xffff) + (u32((u64(x) * reciprocal) >> 32) >> (step >> 28)) * (4096 - freq);
 }
 
-// The symbols of a segment behind its last whole round of `unit`.
+// Encodes the symbols of a segment behind its last whole round of `unit`.
 template <u32 lanes>
 size_t rans_encode_rest(const RansSegment& g, u32 unit, RansOutput& s) {
   const size_t rounds = g.n / unit * unit;
@@ -40,7 +40,7 @@ size_t rans_encode_rest(const RansSegment& g, u32 unit, RansOutput& s) {
   return rounds;
 }
 
-// The first n symbols, a multiple of the lanes.
+// Encodes the first n symbols, a multiple of the lanes.
 template <u32 lanes, bool tokens>
 void rans_encode_scalar(const RansSegment& g, size_t n, RansOutput& s) {
   u16* word = s.word;
@@ -67,19 +67,19 @@ void rans_encode_scalar(const RansSegment& g, size_t n, RansOutput& s) {
     rans_encode_scalar<lanes, true>(g, n, s);
 }
 
-// A stream's way through its segments, last first.
+// The position of a stream in its segments, last segment first.
 template <u32 lanes>
 struct RansCursor {
   static constexpr u32 unit = lanes < 2 ? 2 : lanes;  // symbols of a round
   RansOutput* output;
   const RansSegment* segment;
-  size_t left;  // symbols of whole rounds of the segment
+  size_t left;  // symbols in whole rounds of the segment that are left
   void start(RansOutput& s) {
     output = &s;
     segment = s.segments + s.count;
     left = 0;
   }
-  // Goes on to the next segment if this one is done; false at the end.
+  // Advances to the next segment if this one is done. Returns false at the end.
   bool next(bool& is_new) {
     is_new = !left;
     while (!left && segment != output->segments) left = rans_encode_rest<lanes>(*--segment, unit, *output);
@@ -87,8 +87,8 @@ struct RansCursor {
   }
 };
 
-// Walks through streams, up to four at a time: calls begin(slot, segment), then rounds(cursor of each slot, slots, their count, rounds that
-// they all have). Slots of streams that have ended go to others.
+// Walks through streams, up to four at a time. Calls begin(slot, segment) for each new segment, then rounds(cursor of each slot, slots,
+// their count, rounds that all of them have). Slots of finished streams are reused.
 template <u32 lanes, class Begin, class Rounds>
 STZ_INLINE void rans_side_by_side(RansOutput* streams, int count, Begin begin, Rounds rounds) {
   constexpr int most = 4;
@@ -144,11 +144,11 @@ void rans_single_lanes(RansCursor<1>* cursor, const int* slot, size_t rounds) {
 
 #ifdef STZ_512
 
-// Tables of a segment, of symbols of even and of odd index. A step: 4096 - frequency << 19 | bias << 5 | shift, so that a state to which
-// the former is added has its top bit set if it gives a word.
+// Tables of a segment, for symbols of even and odd index. A step is (4096 - frequency) << 19 | bias << 5 | shift. Adding its first part to
+// a state sets the top bit if the state must write a word.
 struct alignas(64) RansSteps {
   u32 reciprocal[2][64], step[2][64];
-  bool tokens, small;  // differ by parity; only the first 32 symbols occur
+  bool tokens, small;  // both parities have different tables; only the first 32 symbols occur
 
   void set(const RansSegment& g) {
     tokens = g.reciprocal[0] != g.reciprocal[1];
@@ -180,12 +180,12 @@ STZ_INLINE __m512i rans_look_up(const u32 (*t)[64], __m512i symbol, __mmask16 up
   return _mm512_mask_mov_epi32(of(t[0]), 0x5555, of(t[1]));  // lanes are in reverse order
 }
 
-// The next state, without its word, which is put before.
+// The next state, after its word (if any) was written.
 STZ_INLINE __m512i rans_step(__m512i x, __m512i r, __m512i e, __mmask16 full) {
   const __m512i y = _mm512_mask_srli_epi32(x, full, x, 16);
   const __m512i even = _mm512_mul_epu32(y, r), odd = _mm512_mul_epu32(_mm512_srli_epi64(y, 32), _mm512_shuffle_epi32(r, _MM_PERM_DDBB));
   const __m512i product = _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
-  const __m512i quotient = _mm512_shrdv_epi32(product, _mm512_setzero_si512(), e);  // by the lowest five bits
+  const __m512i quotient = _mm512_shrdv_epi32(product, _mm512_setzero_si512(), e);  // uses the lowest five bits
   const __m512i bias = _mm512_and_si512(_mm512_srli_epi32(e, 5), _mm512_set1_epi32(0x1fff));
   return _mm512_add_epi32(_mm512_add_epi32(y, bias), _mm512_mullo_epi32(quotient, _mm512_srli_epi32(e, 19)));
 }
@@ -193,7 +193,7 @@ STZ_INLINE __mmask16 rans_full(__m512i x, __m512i e) {
   return _mm512_movepi32_mask(_mm512_add_epi32(x, _mm512_and_si512(e, _mm512_set1_epi32(i32(0xfff80000)))));
 }
 
-// Rounds of streams of 16 lanes or more. Lanes are kept in reverse order, in which they give their words.
+// Encodes rounds of streams of 16 lanes or more. Lanes are kept in reverse order, the order in which they write words.
 template <int vectors, int count, int tables>
 void rans_rounds_encoded(RansCursor<16 * vectors>* cursor, const int* slot, const RansSteps* steps, size_t rounds) {
   const __m512i backwards = _mm512_set_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -212,7 +212,7 @@ void rans_rounds_encoded(RansCursor<16 * vectors>* cursor, const int* slot, cons
     for (int v = vectors - 1; v >= 0; v--)
       for (int s = 0; s < count; s++) {
         symbols[s] -= 16;
-        // the lowest byte of a lane is its symbol, the others do not matter
+        // Only the lowest byte of a lane matters: its symbol.
         const __m512i symbol = _mm512_permutexvar_epi8(backwards, _mm512_castsi128_si512(_mm_loadu_si128((const __m128i*)symbols[s])));
         const __mmask16 upper = tables == small_table ? 0 : _mm512_test_epi32_mask(symbol, _mm512_set1_epi32(32));
         const __m512i r = rans_look_up<tables>(t[s]->reciprocal, symbol, upper), e = rans_look_up<tables>(t[s]->step, symbol, upper);
@@ -243,7 +243,7 @@ void rans_rounds_encoded(RansCursor<16 * vectors>* cursor, const int* slot, cons
     rans_rounds_encoded<vectors, count, one_table>(cursor, slot, steps, rounds);
 }
 
-// Rounds of two to four streams of four lanes, side by side in one vector, each backwards.
+// Encodes rounds of two to four streams of four lanes, all in one vector, each with its lanes reversed.
 void rans_rounds_of_four_lanes(RansCursor<4>* cursor, const int* slot, int count, const RansSteps* steps, size_t rounds) {
   alignas(64) u32 state[16];
   alignas(64) u16 words[32];
@@ -251,7 +251,7 @@ void rans_rounds_of_four_lanes(RansCursor<4>* cursor, const int* slot, int count
   const u8* symbols[4];
   u16* word[4];
   for (int s = 0; s < 4; s++) {
-    const int from = slot[s < count ? s : 0];  // what is not there does as the first one
+    const int from = slot[s < count ? s : 0];  // unused places repeat the first stream
     const RansCursor<4>& c = cursor[from];
     for (int k = 0; k < 4; k++) {
       state[4 * s + k] = c.output->state[3 - k];

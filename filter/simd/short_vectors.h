@@ -13,7 +13,7 @@ STZ_INLINE Shorts load_shorts(const i16* p) { return *(const VectorOf<i16>::loos
 STZ_INLINE void store_shorts(i16* p, Shorts v) { *(VectorOf<i16>::loose*)p = v; }
 STZ_INLINE Bytes load_raw_bytes(const u8* p) { return *(const VectorOf<u8>::loose*)p; }
 STZ_INLINE void store_raw_bytes(u8* p, Bytes v) { *(VectorOf<u8>::loose*)p = v; }
-// The first `count` bytes, or all if there are fewer.
+// Stores the first `count` bytes, or all if there are fewer.
 STZ_INLINE void store_first_bytes(u8* p, Bytes v, int count) {
   if (count >= vector_bytes) return store_raw_bytes(p, v);
 #if defined(STZ_512)
@@ -25,7 +25,7 @@ STZ_INLINE void store_first_bytes(u8* p, Bytes v, int count) {
 
 STZ_INLINE Shorts all_shorts(i16 v) { return Shorts{} + v; }
 
-// Sums that stay at the largest or smallest number instead of wrapping around.
+// Saturating addition.
 STZ_INLINE Shorts add_saturated(Shorts a, Shorts b) {
 #if defined(STZ_512)
   return (Shorts)_mm512_adds_epi16((__m512i)a, (__m512i)b);
@@ -40,7 +40,7 @@ STZ_INLINE Shorts add_saturated(Shorts a, Shorts b) {
 #endif
 }
 
-// The nearest numbers from -most to most.
+// Clips to [-most, most].
 STZ_INLINE Shorts clamped(Shorts v, i16 most) {
   const Shorts high = all_shorts(most), low = all_shorts(i16(-most));
 #if defined(STZ_512)
@@ -55,7 +55,7 @@ STZ_INLINE Shorts clamped(Shorts v, i16 most) {
 #endif
 }
 
-// (a * weight + 64) >> 7, `weight256` being 256 times the weight, which is -127 to 127.
+// (a * weight + 64) >> 7. `weight256`: 256 times the weight, which is -127 to 127.
 STZ_INLINE Shorts weighted(Shorts a, Shorts weight256) {
 #if defined(STZ_512)
   return (Shorts)_mm512_mulhrs_epi16((__m512i)a, (__m512i)weight256);
@@ -79,14 +79,14 @@ STZ_INLINE Shorts one_lane_on(Shorts here, Shorts next, std::integer_sequence<in
 }
 STZ_INLINE Shorts one_lane_on(Shorts here, Shorts next) { return one_lane_on(here, next, Lanes<short_lanes>{}); }
 
-// Lanes from `count` on become 0.
+// Sets the lanes from `count` on to 0.
 template <int... i>
 STZ_INLINE Shorts first_shorts(Shorts v, int count, std::integer_sequence<int, i...>) {
   return v & (Shorts{i16(i)...} < i16(count));
 }
 STZ_INLINE Shorts first_shorts(Shorts v, int count) { return count >= short_lanes ? v : first_shorts(v, count, Lanes<short_lanes>{}); }
 
-// Bytes at even and at odd places, as signed numbers; the reverse, from the low bytes.
+// Bytes at even and odd places as signed numbers. join_bytes is the inverse and uses the low bytes.
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 STZ_INLINE Shorts even_bytes(Bytes v) { return (Shorts)v << 8 >> 8; }
 STZ_INLINE Shorts odd_bytes(Bytes v) { return (Shorts)v >> 8; }
@@ -103,10 +103,10 @@ STZ_INLINE Shorts interleave_shorts(Shorts a, Shorts b, std::integer_sequence<in
   return STZ_SHUFFLE(Shorts, a, b, (first + i / 2 + i % 2 * short_lanes)...);
 }
 
-// Codes, as signed bytes, from zig-zag bytes; those that stand for other codes become 0.
+// Codes as signed bytes, from zig-zag bytes. Escapes become 0.
 STZ_INLINE Bytes codes_of_zigzag(Bytes z) { return ((z >> 1) ^ -(z & u8(1))) & (Bytes)(z != byte_escape); }
 
-// Shorts and signed bytes, one per lane, as integers.
+// Loads shorts or signed bytes, one per lane, as integers.
 template <class Int>
 STZ_INLINE Vector<Int> load_integers_of(const i16* p) {
 #if defined(STZ_512)
@@ -149,7 +149,7 @@ STZ_INLINE Vector<Int> load_integers_of(const i8* p) {
   return v;
 #endif
 }
-// The low 16 bits of the lanes, one after the other.
+// Stores the low 16 bits of the lanes contiguously.
 template <class Int>
 STZ_INLINE void store_low_shorts(i16* p, Vector<Int> v) {
 #if defined(STZ_512)
@@ -172,7 +172,7 @@ STZ_INLINE void store_low_shorts(i16* p, Vector<Int> v) {
   for (int i = 0; i < lanes_of<Int>; i++) p[i] = i16(v[i]);
 #endif
 }
-// The lanes of several vectors, which fit 16 bits, one after the other; lanes that do not fit may become anything.
+// Joins the lanes of several vectors as shorts. Lanes that do not fit in 16 bits become unspecified.
 template <class Int>
 STZ_INLINE Shorts join_shorts(const Vector<Int>* parts) {
 #if defined(STZ_512)
@@ -188,12 +188,12 @@ STZ_INLINE Shorts join_shorts(const Vector<Int>* parts) {
   for (int k = 0; k < short_lanes / lanes_of<Int>; k++) store_low_shorts<Int>(joined + k * lanes_of<Int>, parts[k]);
   return load_shorts(joined);
 }
-// Integers of up to 16 bits as real numbers, exactly.
+// Converts integers of up to 16 bits to real numbers, exactly.
 template <class T>
 STZ_INLINE Vector<T> real_of(Vector<CodeOf<T>> v) {
   if constexpr (sizeof(T) == 4)
     return __builtin_convertvector(v, Vector<T>);
-  else  // few machines have an instruction for it
+  else  // few machines have an instruction for this
     return (Vector<T>)(v + bits(magic<T>)) - magic<T>;
 }
 

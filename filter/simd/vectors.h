@@ -1,5 +1,5 @@
-// Vectors as wide as the instruction set's, and the few operations on them that the compiler does not form well by itself.
-// Included by kernels.cpp only. Nothing may depend on the width: what a lane computes is the same in every variant.
+// Vectors of the instruction set's width, and operations on them that compilers do not generate well by themselves. Included by kernels.cpp
+// only. Nothing may depend on the width: a lane computes the same in every variant.
 #pragma once
 #include <type_traits>
 #include <utility>
@@ -15,8 +15,8 @@
 #define STZ_512 1
 #endif
 #define STZ_INLINE inline __attribute__((always_inline))
-// STZ_SHUFFLE(mask, a, b, i...): lanes i of the vectors `a` and `b`, taken as one of twice the length; `mask`: a vector type of integers as
-// wide as the lanes. __builtin_shufflevector is the function of Clang and GCC 12, GCC 11 has only the other one, which Clang lacks.
+// STZ_SHUFFLE(mask, a, b, i...): lanes i of the concatenation of `a` and `b`. `mask`: a vector type of integers as wide as the lanes. Clang
+// and GCC 12 have __builtin_shufflevector; GCC 11 has only __builtin_shuffle, which Clang lacks.
 #if __has_builtin(__builtin_shufflevector)
 #define STZ_SHUFFLE(mask, a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
@@ -26,7 +26,7 @@
 namespace stz {
 namespace {
 
-// Wider vectors than the machine's are lowered to scalar code by GCC 12.
+// GCC 12 lowers vectors wider than the machine's to scalar code.
 #if defined(STZ_512)
 constexpr int vector_bytes = 64;
 #elif defined(__AVX2__)
@@ -62,12 +62,12 @@ STZ_INLINE void store(T* p, Vector<T> v) {
 
 template <int lanes>
 using Lanes = std::make_integer_sequence<int, lanes>;
-// Interleaves lanes of both vectors, from lane `first` of each: a[first], b[first], a[first + 1], ...
+// Interleaves the lanes of both vectors, starting at lane `first` of each: a[first], b[first], a[first + 1], ...
 template <int first, class T, int... i>
 STZ_INLINE Vector<T> interleave_lanes(Vector<T> a, Vector<T> b, std::integer_sequence<int, i...>) {
   return STZ_SHUFFLE(Vector<CodeOf<T>>, a, b, (first + i / 2 + i % 2 * lanes_of<T>)...);
 }
-// Every other lane of both vectors, from lane `first` of each: a[first], a[first + 2], ..., b[first], b[first + 2], ...
+// Every other lane of both vectors, starting at lane `first` of each: a[first], a[first + 2], ..., b[first], b[first + 2], ...
 template <int first, class T, int... i>
 STZ_INLINE Vector<T> alternate_lanes(Vector<T> a, Vector<T> b, std::integer_sequence<int, i...>) {
   return STZ_SHUFFLE(Vector<CodeOf<T>>, a, b, (first + 2 * i)...);
@@ -79,13 +79,13 @@ STZ_INLINE Vector<T> absolute(Vector<T> v) {
   return (Vector<T>)((Bits)v & (CodeOf<T>)(~std::make_unsigned_t<CodeOf<T>>(0) >> 1));
 }
 
-// 0 in lanes nearer to 0 than `dead_zone`.
+// Sets lanes closer to 0 than `dead_zone` to 0.
 template <class T>
 STZ_INLINE Vector<T> outside(Vector<T> v, T dead_zone) {
   return absolute<T>(v) < dead_zone ? Vector<T>{} : v;
 }
 
-// Bit i: lane i of `v` is at most `limit` (false for NaN).
+// Bit i: whether lane i of `v` is at most `limit` (false for NaN).
 template <class T>
 STZ_INLINE u32 at_most(Vector<T> v, T limit) {
 #if defined(STZ_512)
@@ -112,7 +112,7 @@ STZ_INLINE u32 at_most(Vector<T> v, T limit) {
 template <class T>
 constexpr u32 all_lanes = u32((u64(1) << lanes_of<T>)-1);
 
-// The low bytes of the lanes, one after the other.
+// Stores the low bytes of the lanes contiguously.
 template <class Int>
 STZ_INLINE void store_bytes(u8* p, Vector<Int> v) {
 #if defined(STZ_512)
@@ -135,7 +135,7 @@ STZ_INLINE void store_bytes(u8* p, Vector<Int> v) {
   for (int i = 0; i < lanes_of<Int>; i++) p[i] = u8(v[i]);
 #endif
 }
-// Bytes, one per lane, as integers.
+// Loads bytes, one per lane, as integers.
 template <class Int>
 STZ_INLINE Vector<Int> load_bytes(const u8* p) {
 #if defined(STZ_512)
@@ -155,7 +155,7 @@ STZ_INLINE Vector<Int> load_bytes(const u8* p) {
 #endif
 }
 
-// Adding it rounds a value below a quarter of it to the nearest integer (ties to even), which then sits in the low bits.
+// Adding it to a value below a quarter of it rounds to the nearest integer (ties to even), which is then in the low bits.
 template <class T>
 constexpr T magic = sizeof(T) == 4 ? T(12582912.0) : T(6755399441055744.0);
 template <class T>
