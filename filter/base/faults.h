@@ -1,10 +1,12 @@
-// Flips bits in memory between the stages of the codec, to test the check of streams (precision/check_stream.h). Compiled in with
-// STZ_FAULTS only (CMake option H5STZ_FAULTS, preset "faults") and nothing otherwise.
+// Flips bits in memory between the stages of the codec, to test the check of streams (precision/check_stream.h). Compiled in only with
+// STZ_FAULTS (CMake option H5STZ_FAULTS, preset "faults").
 //
-// STZ_FAULT_POINT(name, memory, bytes) stands where a stage has left its result in memory and the next one has not read it yet.
+// STZ_FAULT_POINT(name, memory, bytes) marks a place where a stage has written its result and the next one has not read it yet.
 // STZ_FAULT_POINT_UP_TO(name, memory, bytes, largest) flips a bit only if the byte is at most `largest` before and after: the next stage
-// uses these numbers as an index, and larger ones would leave its tables. A plan flips bits at one point. Without a plan, passings are
-// counted. In a plug-in the environment gives the plan: H5STZ_FAULT=NAME:NUMBER:SEED, or with :lasting.
+// uses these numbers as indices, and larger ones would exceed its tables.
+//
+// A plan flips bits at one point. Without a plan, passes of each point are counted. In a plug-in the environment gives the plan:
+// H5STZ_FAULT=NAME:NUMBER:SEED, optionally followed by :lasting.
 #pragma once
 
 #if defined(STZ_FAULTS)
@@ -16,48 +18,48 @@
 
 namespace stz {
 
-#define STZ_FAULT_POINTS(X)                                                      \
-  X(array)           /* the caller's, between encoding and check */              \
-  X(samples)         /* made of elements, in memory of their own */              \
-  X(coarse_samples)  /* of levels above 0 */                                     \
-  X(masks)           /* special values of samples */                             \
-  X(literals)        /* bits of special values that have no kind of their own */ \
-  X(scan)            /* the largest magnitude */                                 \
-  X(palette)         /* distinct values */                                       \
-  X(ranks)           /* of samples among them */                                 \
-  X(weights)         /* of predictions */                                        \
-  X(feedback)        /* its weights */                                           \
-  X(means)           /* of indices, which choose models */                       \
-  X(models)          /* of contexts */                                           \
-  X(histogram)       /* of indices */                                            \
-  X(indices)         /* quantization indices of a block */                       \
-  X(refined_indices) /* what a precision layer adds to them */                   \
-  X(activities)      /* of a block */                                            \
-  X(contexts)        /* of the indices of a class */                             \
-  X(bins)            /* indices by context */                                    \
-  X(symbols)         /* before they are entropy-coded */                         \
-  X(raw_bits)        /* beside symbols */                                        \
-  X(rans)            /* words of an entropy-coded stream */                      \
-  X(edge_stream)     /* of a block in edge mode */                               \
-  X(reconstruction)  /* of a level, from which finer ones are predicted */       \
-  X(base_section)    /* before its check */                                      \
-  X(level_head)      /* parameters and index of a level */                       \
-  X(streams)         /* of a level, before their checks */                       \
-  X(content_checks)  /* CRCs of decoded values */                                \
-  X(header_fields)   /* numbers that scale samples, special values */            \
-  X(header)          /* its bytes, before their check */                         \
-  X(layer_errors)    /* as measured */                                           \
-  X(enhancement)     /* weights of the filter */                                 \
-  X(promise)         /* by how much it exceeds the bound */                      \
-  X(decoded_before)  /* rewriting: what the old stream decodes to */             \
-  X(changes)         /* rewriting: which elements differ from that */            \
-  X(patch_elements)  /* rewriting: of a box */                                   \
-  X(patch_origin)    /* rewriting: of a box */                                   \
-  X(stream)          /* with all of its checks */                                \
-  X(output)          /* the same in the caller's memory */                       \
-  X(decoded_indices) /* decoder: of a class of a block */                        \
-  X(decoded_samples) /* decoder: of a level */                                   \
-  X(decoded_array)   /* what the check compares */
+#define STZ_FAULT_POINTS(X)                                                 \
+  X(array)           /* the caller's array, between encoding and check */   \
+  X(samples)         /* samples made from elements, in their own memory */  \
+  X(coarse_samples)  /* samples of levels above 0 */                        \
+  X(masks)           /* special values of samples */                        \
+  X(literals)        /* bits of literal elements */                         \
+  X(scan)            /* the largest magnitude */                            \
+  X(palette)         /* distinct values */                                  \
+  X(ranks)           /* ranks of samples in the palette */                  \
+  X(weights)         /* weights of predictions */                           \
+  X(feedback)        /* weights of residual feedback */                     \
+  X(means)           /* mean indices, which choose models */                \
+  X(models)          /* models of contexts */                               \
+  X(histogram)       /* histogram of indices */                             \
+  X(indices)         /* quantization indices of a block */                  \
+  X(refined_indices) /* what a precision layer adds to them */              \
+  X(activities)      /* activities of a block */                            \
+  X(contexts)        /* contexts of the indices of a class */               \
+  X(bins)            /* indices partitioned by context */                   \
+  X(symbols)         /* symbols before entropy coding */                    \
+  X(raw_bits)        /* raw bits beside symbols */                          \
+  X(rans)            /* words of an entropy-coded stream */                 \
+  X(edge_stream)     /* stream of a block in edge mode */                   \
+  X(reconstruction)  /* a level from which finer levels are predicted */    \
+  X(base_section)    /* base section before its check is added */           \
+  X(level_head)      /* parameters and index of a level */                  \
+  X(streams)         /* streams of a level before their checks are added */ \
+  X(content_checks)  /* CRCs of decoded values */                           \
+  X(header_fields)   /* numbers that scale samples, special values */       \
+  X(header)          /* bytes of the header before its check is added */    \
+  X(layer_errors)    /* measured errors of precision layers */              \
+  X(enhancement)     /* weights of the enhancement */                       \
+  X(promise)         /* by how much the enhancement exceeds the bound */    \
+  X(decoded_before)  /* rewriting: decoded array of the old stream */       \
+  X(changes)         /* rewriting: which elements differ from it */         \
+  X(patch_elements)  /* rewriting: elements of a patch */                   \
+  X(patch_origin)    /* rewriting: origin of a patch */                     \
+  X(stream)          /* stream with all its checks */                       \
+  X(output)          /* the same in the caller's memory */                  \
+  X(decoded_indices) /* decoder: indices of a class of a block */           \
+  X(decoded_samples) /* decoder: samples of a level */                      \
+  X(decoded_array)   /* the array that the check compares */
 
 enum class FaultPoint {
 #define STZ_FAULT_NAME(name) name,
@@ -84,7 +86,7 @@ class Faults {
         plan(FaultPoint(p), number, seed, std::strcmp(end, ":lasting") == 0);
       }
   }
-  // Flips a bit at passing `number` of a point, counted from 0 from now on. A `lasting` plan flips one at all later passings too.
+  // Flips a bit at pass `number` of a point, counted from 0 from now on. A `lasting` plan also flips one at every later pass.
   void plan(FaultPoint point, u64 number, u64 seed, bool lasting) {
     forget();
     number_ = number;
