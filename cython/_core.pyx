@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=True, embedsignature=True
-"""Thin binding of the C ABI (filter/include/stz.h): no policy, no NumPy, the GIL is released around the codec.
+"""Thin binding of the C ABI (filter/include/stz.h): no policy, no NumPy. The GIL is released during calls of the codec.
 
-Arrays are buffers of bytes in C order, described by (dtype code, byte order, shape). Arguments are checked by the core;
-its error codes become StzError. What arguments mean for users is decided in the Python modules of the package.
+Arrays are C-ordered byte buffers described by (dtype code, byte order, shape). The core checks arguments; its error codes become
+StzError. The user interface is defined in the Python modules of the package.
 """
 
 from cpython.buffer cimport PyBUF_SIMPLE, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
@@ -21,7 +21,7 @@ from h5stz.errors import StzError, StzMemoryError, StzReadError
 
 cdef extern from *:
     """
-    // The box of a read, one number of each for every axis.
+    // The box of a read: start, count and step of every axis.
     struct stz_box { uint64_t start[STZ_MAX_RANK], count[STZ_MAX_RANK], step[STZ_MAX_RANK]; };
 
     struct stz_code_row { const char* name; int code; const char* text; };
@@ -77,7 +77,7 @@ CD_FIXED_WORDS = STZ_CD_FIXED_WORDS
 MAX_LAYERS = STZ_MAX_LAYERS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
-# The keys are numpy.dtype.str without its byte order.
+# Keys: numpy.dtype.str without the byte order.
 DTYPES = {
     "f2": STZ_F16, "f4": STZ_F32, "f8": STZ_F64, "i1": STZ_I8, "u1": STZ_U8, "i2": STZ_I16, "u2": STZ_U16,
     "i4": STZ_I32, "u4": STZ_U32, "i8": STZ_I64, "u8": STZ_U64, "c8": STZ_C64, "c16": STZ_C128,
@@ -89,18 +89,18 @@ H5_REASONS = {
     for row in range(STZ_REASON_ROWS)
 }
 
-# The classes of errors that Python has a class for; those of all others are StzError.
+# Error codes with a class of their own; all others raise StzError.
 cdef dict ERROR_CLASSES = {ERROR_CODES["STZ_ERROR_MEMORY"]: StzMemoryError, ERROR_CODES["STZ_ERROR_READ"]: StzReadError}
 
 
 cdef check(int code):
-    """Raises the StzError of a code that is not STZ_OK."""
+    """Raises the StzError of a code, unless it is STZ_OK."""
     if code != STZ_OK:
         raise ERROR_CLASSES.get(code, StzError)(stz_error_text(code).decode(), code)
 
 
 cdef check_stream(int code, const void* stream, size_t size):
-    """As check(); where a stream is of another version, the message says what it calls for."""
+    """As check(). If the stream needs another version, the message names the missing feature."""
     cdef char missing[256]
     if code == STZ_ERROR_VERSION and stz_missing_feature(stream, size, missing, sizeof(missing)) == STZ_OK and missing[0] != 0:
         raise StzError(f"{stz_error_text(code).decode()}: it needs {(<bytes>missing).decode()}", code)
@@ -122,8 +122,8 @@ include "options.pxi"
 
 
 def compress(data, int dtype, int byte_order, tuple shape, Options options, previous=None, bint bound_used=False, double prior_bound=0):
-    """The stream (bytes) of the array in the C-contiguous buffer `data`. `previous` is None, or the stream (bytes-like) of the array before
-    it was changed in part. `bound_used`, `prior_bound`: see stz_options."""
+    """Compresses the array in the C-contiguous buffer `data`; returns the stream (bytes). `previous`: None, or the stream (bytes-like) that
+    the array was decoded from before it was changed in part. `bound_used`, `prior_bound`: see stz_options."""
     cdef stz_layout layout
     cdef stz_options given = options.values
     cdef Py_buffer view, old
@@ -135,7 +135,7 @@ def compress(data, int dtype, int byte_order, tuple shape, Options options, prev
     cdef size_t capacity = stz_max_compressed_size(&layout)
     if capacity == 0:
         check(STZ_ERROR_SHAPE)
-    # Pages that the codec does not write are never backed by memory; the copy is of the compressed bytes alone.
+    # Allocated at full capacity: pages that the codec does not write use no memory, and only the compressed bytes are copied.
     cdef char* out = <char*>malloc(capacity)
     if out == NULL:
         check(ERROR_CODES["STZ_ERROR_MEMORY"])
@@ -161,7 +161,7 @@ def compress(data, int dtype, int byte_order, tuple shape, Options options, prev
 
 
 def drop_layers(stream, double max_error):
-    """The stream (bytes) with as few of its precision layers as keep this error."""
+    """Returns the stream (bytes) with the fewest precision layers that keep this error."""
     cdef Py_buffer view
     cdef size_t size = 0
     cdef int code
@@ -180,7 +180,7 @@ def drop_layers(stream, double max_error):
 
 
 def estimate(data, int dtype, int byte_order, tuple shape, Options options):
-    """What compress() would make of the same arguments, as a tuple: bytes, their variance, the mean squared error, whether these are exact."""
+    """Estimates the result of compress(); returns (bytes, variance of bytes, mean squared error, whether these are exact)."""
     cdef stz_layout layout
     cdef stz_size_estimate result
     cdef Py_buffer view
@@ -201,8 +201,8 @@ def estimate(data, int dtype, int byte_order, tuple shape, Options options):
 
 
 def decompress(stream, out, int threads, bint verify=False):
-    """Decodes `stream` into the writable C-contiguous buffer `out` of exactly its array_bytes; `threads` as of stz.h. `verify`: compares
-    with the content check."""
+    """Decodes `stream` into the writable C-contiguous buffer `out`, which must have exactly array_bytes. `threads`: see stz.h. `verify`:
+    compares with the content check."""
     cdef Py_buffer source, target
     cdef int code
     PyObject_GetBuffer(stream, &source, PyBUF_SIMPLE)
@@ -222,7 +222,7 @@ def decompress(stream, out, int threads, bint verify=False):
 
 
 def verify(stream, int threads):
-    """Decodes `stream`, compares with its content check, and returns how many blocks were compared."""
+    """Decodes `stream` and compares it with its content check. Returns the number of blocks compared."""
     cdef Py_buffer source
     cdef uint64_t blocks = 0
     cdef int code
@@ -237,7 +237,7 @@ def verify(stream, int threads):
 
 
 def max_compressed_size(int dtype, int byte_order, tuple shape):
-    """The most bytes that the stream of such an array has; StzError if there is no such array."""
+    """The largest size of the stream of such an array. StzError if the array is impossible."""
     cdef stz_layout layout
     fill_layout(&layout, dtype, byte_order, shape)
     cdef size_t size = stz_max_compressed_size(&layout)
@@ -247,8 +247,8 @@ def max_compressed_size(int dtype, int byte_order, tuple shape):
 
 
 def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bound):
-    """The bits of what the filter takes for the fill value of the array in the C-contiguous buffer `data`, or None. A bound counts for
-    integers too: it is 0 where they are lossless."""
+    """The bits of the value that the filter detects as fill value of the array in the C-contiguous buffer `data`, or None.
+    `bound` applies to integers too: pass 0 if they are lossless."""
     cdef stz_layout layout
     cdef stz_options options = Options(mode, bound, integers=STZ_INTEGERS_BOUNDED).values
     cdef Py_buffer view
@@ -267,27 +267,27 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
 
 
 def threads_of_environment():
-    """The number of threads that H5STZ_THREADS allows now, 0 if it says nothing that can be used."""
+    """The number of threads that H5STZ_THREADS allows now; 0 if it is unset or invalid."""
     return stz_environment_threads()
 
 
 def verify_of_environment():
-    """Whether H5STZ_VERIFY asks now that what is decoded is compared with content checks."""
+    """Whether H5STZ_VERIFY now asks to compare decoded data with content checks."""
     return stz_environment_verify() != 0
 
 
 def check_of_environment():
-    """Whether H5STZ_CHECK asks now that streams are checked before they are stored."""
+    """Whether H5STZ_CHECK now asks to check streams before they are stored."""
     return stz_environment_check() != 0
 
 
 def max_bytes_of_environment():
-    """The largest array in bytes that H5STZ_MAX_BYTES allows now to be made of what a stream claims, 0 if it says nothing usable."""
+    """The largest array, in bytes, that H5STZ_MAX_BYTES now allows a stream to claim; 0 if it is unset or invalid."""
     return stz_environment_max_bytes()
 
 
 def max_error_of_environment():
-    """The largest error that H5STZ_MAX_ERROR allows now for what is read of datasets, 0 if it says nothing that can be used."""
+    """The largest error that H5STZ_MAX_ERROR now allows when datasets are read; 0 if it is unset or invalid."""
     return stz_environment_max_error()
 
 
@@ -318,7 +318,7 @@ cdef info_fields(const stz_stream_info* facts):
 
 
 def info(stream):
-    """What the header of `stream` (or of a prefix that stz_info takes) says, as a dict of numbers and `form`."""
+    """The contents of the header of `stream`, or of a prefix that is long enough for stz_info, as a dict."""
     cdef Py_buffer source
     cdef stz_stream_info facts
     cdef int code

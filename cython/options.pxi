@@ -1,4 +1,4 @@
-"""The options of the codec as a class, with the numbers of the table in stz_options.h as attributes; and the text and client data for them."""
+"""The codec's options as a class: the rows of stz_options.h are attributes. Converts options to and from text and client data."""
 
 from libc.stddef cimport size_t
 
@@ -27,7 +27,7 @@ cdef extern from *:
 
 cdef dict ROW_OF = {stz_option_table[row].name.decode(): row for row in range(STZ_OPTION_ROWS)}
 
-# What users give in place of words: None where a value has no word of its own.
+# Python values that users pass instead of these words. A value without a word is None.
 _SWITCH = {"yes": True, "no": False, "": None}
 
 
@@ -39,7 +39,8 @@ cdef dict choices_of(int row):
 
 
 OPTIONS = tuple(ROW_OF)
-# {option: {word, True, False or None: number}} of those that are given as words, and {option: (least, most, offset)} of the others.
+# CHOICES: {option: {word, True, False or None: number}} for options given as words.
+# COUNTS: {option: (least, most, offset)} for the others.
 CHOICES = {name: choices_of(row) for name, row in ROW_OF.items() if stz_option_table[row].words[0]}
 COUNTS = {
     name: (stz_option_table[row].least, stz_option_table[row].most, stz_option_table[row].offset)
@@ -48,10 +49,10 @@ COUNTS = {
 
 
 cdef class Options:
-    """Options as numbers of the core, which never change: see stz_options in stz.h.
+    """Immutable options as numbers of the core: see stz_options in stz.h.
 
-    `fill` is None or the bits of the fill value as an int. `numbers` are those of the table, 0 where they are not given. Each can be read as
-    an attribute.
+    `fill`: None, or the bits of the fill value as an int. `numbers`: options of the table; missing ones are 0. All can be read as
+    attributes.
     """
 
     cdef stz_options values
@@ -99,12 +100,12 @@ cdef class Options:
         return self.number(row)[0]
 
     def fields(self):
-        """All options as a dict, with which the class makes an equal object."""
+        """All options as a dict: Options(**fields) makes an equal object."""
         numbers = {name: self.number(row)[0] for name, row in ROW_OF.items()}
         return {"mode": self.mode, "bound": self.bound, "fill": self.fill, "layer_bounds": self.layer_bounds, **numbers}
 
     def replace(self, **changes):
-        """The same with other values of some options."""
+        """A copy with some options changed."""
         return type(self)(**{**self.fields(), **changes})
 
     def __eq__(self, other):
@@ -130,7 +131,7 @@ cdef class Options:
         return pack_words(&self.values, &layout)
 
     def text(self, int dtype):
-        """The options as text; `dtype` is 0 where it is not known."""
+        """The options as text. `dtype`: 0 if unknown."""
         cdef char text[1024]
         cdef char message[1024]
         cdef size_t length = 0
@@ -155,7 +156,7 @@ cdef pack_words(const stz_options* options, const stz_layout* layout):
 
 
 def parse_text(str text, int dtype):
-    """(options, dtype): what text says, as Options.fields(); and the type, 0 if neither the text nor the caller (who gives 0 then) knows it."""
+    """Parses text to (Options.fields(), dtype). `dtype`: the type if known, else 0; the result is 0 if the text has none either."""
     cdef Options options = Options(0, 0)
     cdef char message[1024]
     cdef int32_t code_of_dtype = dtype
@@ -169,7 +170,7 @@ def parse_text(str text, int dtype):
 
 
 def parse(words):
-    """What client data (a sequence of ints, any form) say, as Options.fields(); the full form adds dtype, byte_order, shape."""
+    """Parses client data (a sequence of ints, any form) to Options.fields(). The full forms add dtype, byte_order and shape."""
     cdef unsigned int values[STZ_CD_MAX_WORDS]
     cdef Options options = Options(0, 0)
     cdef stz_layout layout

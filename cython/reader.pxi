@@ -1,10 +1,10 @@
-# The part of _core.pyx that binds stz_reader.h: partial reads of a stream.
+# Part of _core.pyx: binds stz_reader.h, partial reads of a stream.
 
 cdef class Reader
 
 
 cdef int read_by_callback(void* handle, uint64_t offset, size_t size, void* out) noexcept with gil:
-    """stz_source.read of a Reader.of_callback; what the callback raises is kept for the caller of the reader."""
+    """stz_source.read for Reader.of_callback. An exception of the callback is kept and raised by settle()."""
     cdef Reader reader = <Reader>handle
     cdef Py_buffer view
     try:
@@ -23,7 +23,7 @@ cdef int read_by_callback(void* handle, uint64_t offset, size_t size, void* out)
 
 
 cdef class Reader:
-    """Reads parts of one stream (filter/include/stz_reader.h). Made by of_bytes, of_file or of_callback. One thread at a time."""
+    """Reads parts of one stream (filter/include/stz_reader.h). Create it with of_bytes, of_file or of_callback. Not thread-safe."""
 
     cdef stz_reader* reader
     cdef Py_buffer view
@@ -37,7 +37,7 @@ cdef class Reader:
 
     @staticmethod
     def of_bytes(stream, uint64_t cache_bytes):
-        """Of a stream in a buffer, which is kept."""
+        """For a stream in a buffer, which the reader holds."""
         cdef Reader self = Reader.__new__(Reader)
         cdef int code
         PyObject_GetBuffer(stream, &self.view, PyBUF_SIMPLE)
@@ -49,7 +49,7 @@ cdef class Reader:
 
     @staticmethod
     def of_file(int fd, uint64_t offset, uint64_t size, uint64_t cache_bytes):
-        """Of a part of an open file, which the caller keeps open."""
+        """For a stream in an open file, which the caller must keep open."""
         cdef Reader self = Reader.__new__(Reader)
         cdef int code
         with nogil:
@@ -59,7 +59,7 @@ cdef class Reader:
 
     @staticmethod
     def of_callback(read, uint64_t size, uint64_t cache_bytes):
-        """Of a stream of `size` bytes: read(offset, size) returns that many bytes of it."""
+        """For a stream of `size` bytes. read(offset, size) must return exactly `size` bytes of it."""
         cdef Reader self = Reader.__new__(Reader)
         cdef stz_source source
         cdef int code
@@ -74,14 +74,14 @@ cdef class Reader:
         return self
 
     cdef settle(self, int code):
-        """Raises what the callback raised, or the StzError of a code that is not STZ_OK."""
+        """Raises the exception of the callback, if any, or the StzError of a code that is not STZ_OK."""
         failure, self.failure = self.failure, None
         if failure is not None:
             raise failure
         check(code)
 
     cdef fill_box(self, stz_box* box, tuple start, tuple count, tuple step):
-        """Takes over the numbers of every axis."""
+        """Copies the numbers of every axis to `box`."""
         cdef stz_stream_info facts
         facts.struct_size = sizeof(facts)
         check(stz_reader_info(self.reader, &facts))
@@ -94,7 +94,7 @@ cdef class Reader:
             box.step[axis] = step[axis]
 
     def read(self, tuple start, tuple count, tuple step, out, int threads):
-        """Elements start + i * step, i < count, of each axis into the writable C-contiguous buffer `out` of exactly their size."""
+        """Reads elements start + i * step, i < count, along each axis into the writable C-contiguous buffer `out` of exactly their size."""
         cdef stz_box box
         cdef Py_buffer target
         cdef int code
@@ -108,19 +108,19 @@ cdef class Reader:
         self.settle(code)
 
     def verify(self, bint on):
-        """Whether whole blocks of the finest level are compared with the content check from now on."""
+        """Switches on or off that completely decoded blocks of level 0 are compared with the content check."""
         check(stz_reader_verify(self.reader, on))
 
     def max_error(self, double largest):
-        """Reads take as few precision layers as keep errors within `largest` from now on; 0: all of them."""
+        """From now on, reads use the fewest precision layers that keep errors within `largest`; 0: all layers."""
         check(stz_reader_max_error(self.reader, largest))
 
     def enhance(self, bint on):
-        """Whether samples are read as the enhancement of the stream makes them (the default), or as they were before."""
+        """Switches the enhancement of the stream on (the default) or off."""
         check(stz_reader_enhance(self.reader, on))
 
     def on_error(self, element):
-        """Reads put `element`, the bytes of one in the byte order of the stream, where samples are lost; None: they fail."""
+        """From now on, lost samples are filled with `element` (its bytes in the stream's byte order); None: reads of damaged data fail."""
         cdef const unsigned char[::1] content
         if element is None:
             check(stz_reader_on_error(self.reader, NULL))
@@ -129,7 +129,7 @@ cdef class Reader:
         check(stz_reader_on_error(self.reader, &content[0]))
 
     def damage(self):
-        """What the latest read found damaged: dicts of the fields of stz_damage, with None where it has no number."""
+        """The damage that the latest read found: dicts with the fields of stz_damage. Fields without a number are None."""
         cdef stz_stream_info facts
         cdef stz_damage damage
         facts.struct_size = sizeof(facts)
@@ -152,7 +152,7 @@ cdef class Reader:
         return found
 
     def plan(self, tuple start, tuple count, tuple step):
-        """The ranges (offset, size) of the stream that such a read would fetch now."""
+        """The ranges (offset, size) of the stream that this read would fetch now."""
         cdef stz_box box
         cdef size_t range_count = 0, capacity = 64
         cdef uint64_t* ranges
@@ -173,7 +173,7 @@ cdef class Reader:
             capacity = range_count
 
     def info(self):
-        """What the header says, as info()."""
+        """The contents of the header, as info()."""
         cdef stz_stream_info facts
         facts.struct_size = sizeof(facts)
         check(stz_reader_info(self.reader, &facts))
@@ -192,5 +192,5 @@ cdef class Reader:
         }
 
     def limit(self, uint64_t cache_bytes):
-        """Changes how much is kept, in bytes, and drops what is beyond it."""
+        """Changes the cache limit, in bytes; drops what exceeds it."""
         check(stz_reader_limit(self.reader, cache_bytes))

@@ -1,4 +1,4 @@
-# The C ABI of filter/include/stz.h for Cython; see there for what each function promises.
+# Cython declarations of the C ABI; filter/include/stz.h documents the functions.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint64_t
 
