@@ -59,7 +59,7 @@ inline double from_ulp_index(i64 o) { return bit_cast_to<double>(o ^ ((o >> 63) 
 // Nearest half-precision number, as a float. Ties to even, overflow to infinity.
 float round_to_half(float v);
 
-// ---------------------------------------------------------------- quantiser of one level
+// ---------------------------------------------------------------- quantizer of one level
 
 template <class S>
 struct Quantizer {

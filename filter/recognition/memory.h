@@ -1,7 +1,7 @@
 // The memory of the chunks that a process decoded. It recognises them when HDF5 passes them again, changed in part.
 //
 // HDF5 decodes a chunk, changes a part and passes the whole chunk to be encoded. The unchanged samples used their bound at their first
-// compression, and must not be quantised again. HDF5 does not tell the filter which chunk it passes. So this memory keeps hashes of samples
+// compression, and must not be quantized again. HDF5 does not tell the filter which chunk it passes. So this memory keeps hashes of samples
 // of each decoded chunk (probes.h), and its stream as long as there is room: the variable H5STZ_REWRITE_MEMORY is the number of MiB for
 // streams (default: 128; 0: none). The contents of a chunk tell its possible previous versions. If they tell little, addresses and order
 // give hints. stz_rewrite_any decodes and compares these candidates, so that a wrong one does no harm.
@@ -34,7 +34,7 @@ struct Chunk {
 // A hash of the options that decide the decoded values.
 u64 settings_of(const stz_options& options) noexcept;
 
-// Settings for chunks that are stored exactly but lost precision before. Their samples may be quantised, so such a chunk is never taken for
+// Settings for chunks that are stored exactly but lost precision before. Their samples may be quantized, so such a chunk is never taken for
 // a previous version.
 inline u64 history_only(u64 settings) noexcept { return ~settings; }
 
@@ -43,7 +43,7 @@ void remember(const Chunk& chunk, const Prior& prior, const void* stream, size_t
 
 struct Recognised {
   std::vector<Buffer<u8>> streams;  // streams of its possible previous versions
-  bool exact = false;               // its previous version may be forgotten: no sample may be quantised
+  bool exact = false;               // its previous version may be forgotten: no sample may be quantized
   Prior prior = {};                 // the loss of chunks with other settings whose samples it has
   Prior own = {};                   // the loss of its possible previous versions; it counts if the chunk is stored exactly
 };
