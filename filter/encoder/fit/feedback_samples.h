@@ -1,5 +1,5 @@
-// Samples that residual feedback is fitted on: boxes of a class, as differences from the stencil's prediction in steps, and trials that
-// code them (encoder only).
+// The samples that residual feedback is fitted on, and trials that code them. Samples come from boxes of a class and are kept as
+// differences from the stencil's prediction, in quantization steps. Encoder only.
 #pragma once
 #include "encoder/fit/sampled_boxes.h"
 
@@ -7,25 +7,25 @@ namespace stz {
 
 class FeedbackTrials {
  public:
-  // About `wanted` samples of the class. The team shares the work.
+  // Takes about `wanted` samples of the class. The threads of the team share the work.
   template <class S>
   FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted, Team& team);
   u64 samples() const { return samples_; }
   int terms() const { return terms_; }
   int axis(int term) const { return axis_[term]; }
-  // Codes all samples.
+  // Codes all samples with these weights.
   const FeedbackSums& run(const FeedbackParameters& p);
-  // The bits of the last trial's codes, from the entropy of their sizes in their contexts.
+  // Estimated bits of the last trial's codes: the entropy of their sizes in their contexts, and the bits that are stored raw.
   double bits() const;
 
  private:
-  // A part of a box. Residuals outside count as 0.
+  // A part of a box. Residuals outside of it count as 0.
   struct Window {
     size_t box;
     Index low, n;
-    size_t first;     // of its samples, both parities
-    u64 samples = 0;  // that are usable
-    double size = 0;  // sum of |difference|
+    size_t first;     // index of the first sample; both parities follow
+    u64 samples = 0;  // samples that are not masked and have a usable difference
+    double size = 0;  // sum of |difference| of these
     i64 rows() const { return n[0] * n[1] * n[2]; }
     i64 pitch() const { return ((n[3] + 1) / 2 + 15) / 16 * 16; }
     size_t of_parity() const { return size_t(rows() * pitch()); }
@@ -42,22 +42,23 @@ class FeedbackTrials {
     });
   }
   void run_window(FeedbackTrial trial, const Window& window, float* residuals, FeedbackSums& sums);
-  // Adds the keys of a window.
+  // Adds up how often each key (context and size of a code) occurs in a window.
   void count_codes(const Window& window, u32* count) const;
   template <class S>
   void add_window(SampledBox<S>& box, int cls, const ClassParameters& p, Window& window, RealOf<S> per_step);
 
-  int terms_ = 0, axis_[3];  // residuals before a sample that may count are along these axes
+  // Feedback terms: a sample can depend on the residuals before it along these axes.
+  int terms_ = 0, axis_[3];
   u64 samples_ = 0;
-  double size_ = 0;  // mean |difference|, or |error| in the last trial
+  double size_ = 0;  // mean |difference|; after a trial, mean |error| in it
   Team& team_;
   FeedbackSums sums_;
   Buffer<float> differences_;
   Buffer<u8> contexts_, keys_;
-  size_t longest_ = 0;  // residuals of a parity of a window
+  size_t longest_ = 0;  // most residuals of one parity of a window, with padding
   std::vector<Window> windows_;
   std::vector<FeedbackSums> of_window_;
-  Buffer<u32> codes_;  // how many of each key the last trial had: four numbers for each task
+  Buffer<u32> codes_;  // how often each key occurred in the last trial: four sets of counters for each task
 };
 
 }  // namespace stz

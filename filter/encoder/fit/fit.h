@@ -23,9 +23,9 @@ class FitSamples {
   void add_run(const TapTable& taps, int odd, const S* row, int n, const u8* masked, double unit);
   bool full() const { return count_ + fit_run > capacity_; }
   size_t count() const { return count_; }
-  double cost_of_cubics();  // of all samples, if nothing is fitted
+  double cost_of_cubics();  // of all samples, with the cubics alone
 
-  // Targets relative to another prediction, for its cost alone.
+  // Targets relative to another prediction, to compute its cost only.
   void clear_alternatives() { alternative_count_ = 0; }
   template <class S>
   void add_alternative(const RealOf<S>* prediction, const S* row, int n, const u8* masked, double unit);

@@ -10,8 +10,8 @@
 namespace stz {
 
 struct FeedbackOptions {
-  bool may_be_bytes = false;  // the quantiser may have byte indices
-  bool as_bytes = false;      // the class's codes will be bytes, if samples are too few to tell
+  bool may_be_bytes = false;  // the quantizer allows codes that are bytes
+  bool as_bytes = false;      // whether the codes will be bytes if there are too few samples to decide
   double least_gain = 0;      // share of the bits that feedback must save
   u64 class_samples = 0;      // all samples of the class: sizes are scaled to them
   u64 samples = 0;            // about the number of samples to fit on
@@ -24,7 +24,7 @@ struct FeedbackFit {
   bool as_bytes = false;  // the class's codes will be bytes
 };
 
-// `boxes`: with the original samples of the class, all that its stencil sees, and its contexts.
+// `boxes`: with their contexts, the original samples of the class, and all other samples that its stencil reads.
 template <class S>
 FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, Team& team);
 

@@ -6,8 +6,8 @@ namespace stz {
 
 // The bits that a refinement (format/layers.h) adds to the codes of a level.
 struct FittedRefinement {
-  int before = 0, after = 0;       // lowest bits that are unknown before and after it
-  ClassParameters parameters[16];  // their mean and models alone
+  int before = 0, after = 0;       // number of unknown low bits before and after it
+  ClassParameters parameters[16];  // only mean and models are used
   bool any() const { return before != after; }
   AddedBits added_to(const ClassParameters& of_level) const {
     return added_bits(before - after, of_level.mean, of_level.unknown_bits - after);
@@ -19,16 +19,16 @@ struct FittedLevel {
   ClassParameters parameters[16];
   std::vector<FittedRefinement> refinements;
   double class_bits[16] = {};  // estimated size of the codes of each class, as if nothing was masked
-  double bits = 0;             // and of all
-  bool exact = false;          // the boxes are the blocks, coded with these parameters
+  double bits = 0;             // of all classes
+  bool exact = false;          // the boxes are all the blocks, coded with these parameters
   std::vector<SampledBox<S>> boxes;
 };
 
 // `state`: the coarser level, and the parameters of all coarser ones.
 template <class S>
 FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& state, size_t l, int threads);
-// Parameters and bits from fitted.boxes, which are prepared for widest_stencil() and are coded here. `coarser`: the parameters of the
-// coarser levels.
+// Computes parameters and bits from fitted.boxes. The boxes must be prepared for widest_stencil(); they are coded here. `coarser`: the
+// parameters of the coarser levels.
 template <class S>
 void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, Team& team, FittedLevel<S>& fitted);
 inline StencilId widest_stencil(const Level& level) {

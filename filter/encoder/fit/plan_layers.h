@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// The layers that the plan wants. None if it wants fewer than two, or no level could have any.
+// Plans the layers. Returns none if the plan wants fewer than two, or if no level could be split.
 template <class S>
 Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source);
 

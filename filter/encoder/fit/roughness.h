@@ -1,4 +1,4 @@
-// The approximate cost of samples, from the samples around them. It tells estimates how well boxes represent a level (encoder only).
+// Estimates the cost of samples from their neighbours. This shows how well sampled boxes represent a level. Encoder only.
 #pragma once
 #include <algorithm>
 
@@ -14,7 +14,7 @@ struct RoughnessSum {
   double mean() const { return samples ? bits / double(samples) : 0; }
 };
 
-// Of one level, whose samples are read where they are in level 0.
+// The roughness of one level. Its samples are read from their places in level 0.
 template <class S>
 class Roughness {
  public:
@@ -28,7 +28,7 @@ class Roughness {
     }
   }
 
-  // At `count` places that are spread evenly over the level.
+  // Estimates at `count` places spread evenly over the level.
   RoughnessSum of_level(u64 count) const {
     RoughnessSum sum;
     Ahead ahead(*this, sum);
@@ -44,7 +44,7 @@ class Roughness {
     return sum;
   }
 
-  // At about `count` places in boxes. `variance`: that of the mean of the boxes, over its square.
+  // Estimates at about `count` places in boxes. `variance`: gets the variance of the mean of the boxes, divided by its square.
   RoughnessSum of_boxes(const std::vector<SampledBox<S>>& boxes, u64 count, double& variance) const {
     constexpr size_t fewest = 8;  // places in a box
     RoughnessSum sum;
@@ -73,9 +73,10 @@ class Roughness {
   }
 
  private:
-  static constexpr i64 run = 16, reach = 3;  // neighbouring samples; along the axes that are split
+  // A run has up to 16 neighbouring samples along the last axis. A sample's neighbours are up to 3 samples away along the split axes.
+  static constexpr i64 run = 16, reach = 3;
 
-  // A run of samples of an item, in level 0.
+  // Neighbouring samples of an item; `first` is an index into level 0.
   struct Run {
     u64 item;
     i64 first;
@@ -106,7 +107,7 @@ class Roughness {
 
   i64 length() const { return std::min(run, level_.n[3] > 2 * reach ? level_.n[3] - 2 * reach : level_.n[3]); }
 
-  // Where a run from `at` on begins, moved to where its samples have neighbours.
+  // The first index of a run at `at`. The run is moved if its samples would lack neighbours.
   i64 first_of(const Index& at) const {
     i64 first = 0;
     for (size_t a = 0; a < axes; a++) {
@@ -157,7 +158,7 @@ class Roughness {
     sum.samples += valid;
   }
 
-  // 16 times what the cubics through the neighbours along an axis say of `n` samples.
+  // Adds to `sum` 16 times the prediction of n samples by the cubic through their neighbours along one axis.
   [[gnu::always_inline]] static void add_neighbours(const S* s, i64 near, i64 step, i64 n, double* sum) {
     const i64 far = reach * near;
     for (i64 x = 0; x < n; x++, s += step) sum[x] += 9 * (double(s[-near]) + double(s[near])) - (double(s[-far]) + double(s[far]));
@@ -172,7 +173,7 @@ class Roughness {
     return any;
   }
 
-  // 2^x for x <= 0, good to 0.3 %.
+  // 2^x for x <= 0, with a relative error of at most 0.3 %.
   static double rough_exp2(double x) {
     if (x < -1000) return 0;
     const int whole = int(x) - 1;
@@ -180,8 +181,9 @@ class Roughness {
     return (1 + f * (0.6565 + f * 0.3435)) * bit_cast_to<double>(u64(whole + 1023) << 52);
   }
 
-  // Bits of a code, if distances from the prediction are as in a Laplace distribution of this mean, in steps: the entropy of the geometric
-  // distribution of the same mean |code|, and the sign. Predictions from decoded samples are never exact.
+  // Bits of a code if the distances from the prediction have a Laplace distribution with this mean (in steps): the entropy of the geometric
+  // distribution with the same mean |code|, and the sign. The noise stands for the error of predictions from decoded samples, which are
+  // never exact.
   static double bits_of(double mean) {
     constexpr double noise = 0.08, log2_e = 1.4427, least = 0.003;
     const double b = mean + noise * noise / (mean + noise);

@@ -1,4 +1,4 @@
-// Boxes of a level that are coded to fit its parameters, and ways through their samples (encoder only).
+// Boxes of a level that are coded to fit its parameters, and loops over their samples. Encoder only.
 #pragma once
 #include <algorithm>
 
@@ -15,13 +15,13 @@ struct SampledBox {
   Box place;
   BlockWork<S> work;
   Buffer<u8> context[16];                                   // of the classes that have codes
-  std::vector<std::array<Buffer<u8>, 16>> refined_context;  // and of refinements
+  std::vector<std::array<Buffer<u8>, 16>> refined_context;  // and of their refinements
 };
 
 // All blocks of a level.
 template <class S>
 std::vector<SampledBox<S>> all_blocks(const LevelSource<S>& source, size_t l);
-// Boxes spread evenly over a level, with `samples` in all; `smaller`: 0, or how often their longest sides are halved.
+// Boxes spread evenly over a level, with about `samples` samples in all. `smaller`: how often to halve their longest sides.
 template <class S>
 std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, u64 samples, int smaller = 0);
 
@@ -40,8 +40,8 @@ void for_boxes(std::vector<SampledBox<S>>& boxes, Team& team, F f) {
   });
 }
 
-// Calls visit(box, number of its box, index of the first, n) for runs of at most `length` neighbours along the last axis of a class: for
-// all of them, or for runs of about `want` samples in all that are spread evenly by number and irregularly by position.
+// Calls visit(box, index of the box, index of the first sample, n) for runs of n <= `length` neighbours along the last axis of a class.
+// Visits all runs, or some with about `want` samples in all: the runs are spread evenly, with pseudo-random places.
 template <class S, class F>
 void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64 want, u64 seed, F visit) {
   auto runs_of = [&](const BlockGeometry& g) {
@@ -61,7 +61,7 @@ void for_spread_runs(std::vector<SampledBox<S>>& boxes, int cls, int length, u64
   u64 part = 0;
   Index to = boxes[0].work.geometry.counts(cls);
   for (u64 r = 0; r < wanted; r++) {
-    // a place in the r-th of `wanted` equal parts
+    // A pseudo-random place in the r-th of `wanted` equal parts.
     u64 at = r;
     if (!all) {
       const u64 from = part;

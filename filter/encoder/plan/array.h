@@ -25,7 +25,8 @@ struct Array {
   u64 bits(u64 element, int part) const { return load_bits(data + (element * u64(parts) + u64(part)) * width, width, swap); }
 };
 
-// Sets h.valid, h.padding and h.partial: the extent without trailing planes in which every component has the bits of the very last one.
+// Sets h.valid, h.padding and h.partial. h.valid is the extent without trailing planes whose components all have the bits of the very last
+// one.
 void find_valid_extent(const Array& a, Header& h);
 
 // Special values of all samples in the codec's order.
@@ -66,7 +67,7 @@ Buffer<S> load_samples(const Array& a, const Header& h, const Masks& m, double* 
     }
     for (u64 k = 0; k < count; k++) {
       if (!specials || !specials[k]) last = sample_of<S>(h, a.bits(element + k * stride, part));
-      samples[at + k] = last;  // masked samples are never looked at; a value near the others keeps kernels from slow numbers
+      samples[at + k] = last;  // its value is not used; one near the others keeps kernels from slow numbers
     }
   };
   std::make_unsigned_t<CodeOf<S>> most = 0;
@@ -108,7 +109,7 @@ std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned
   return largest;
 }
 
-// The samples, if they are native numbers, all finite and none of them the fill value; else null. They are the array itself, or a `copy` if
+// The samples, if they are native numbers, all finite and none of them the fill value; else null. Returns the array itself, or `copy` if
 // the codec orders them differently or cuts some off.
 template <class S>
 const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& copy, double& largest_magnitude) {

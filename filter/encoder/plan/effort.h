@@ -9,19 +9,20 @@ enum class Trials { none, promising, all };  // promising: only if a few samples
 struct Effort {
   // weights of stencils
   u64 boxed_samples;  // samples of a large level in boxes that are coded to fit its parameters
-  u64 fewest_fitted;  // fewest samples of a class that weights are fitted on, if it has that many
+  u64 fewest_fitted;  // fewest samples to fit the weights of a class on (all, if the class has fewer)
   u64 most_fitted;
   int iterations;
   bool wide_stencils;
-  double wide_saves;  // share of the bits of a class of level 0 that wider stencils must save to pay for their time; a fifth of it if a
-                      // level is learned whole, as fits take most of the time there
+  // Share of the bits of a class of level 0 that wider stencils must save to pay for their time. A fifth of it is enough if the whole level
+  // is used to fit: fits then take most of the time.
+  double wide_saves;
   bool medians;
-  // residual feedback
+  // Residual feedback:
   int feedback_trials;    // 1: none
-  u64 feedback_samples;   // most samples of a class that it is fitted on
-  double feedback_saves;  // as wide_saves
+  u64 feedback_samples;   // most samples of a class to fit on
+  double feedback_saves;  // like wide_saves
   // the whole stream
-  bool axis_trials;  // of axes that are halved late
+  bool axis_trials;  // try to halve some axes late
   Trials palette, edge_mode;
 };
 

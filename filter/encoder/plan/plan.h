@@ -1,4 +1,4 @@
-// The decisions about a stream of form `blocks` before its samples are coded (encoder): their representation and its parameters.
+// What is decided about a stream of form `blocks` before its samples are coded: their representation and its parameters. Encoder only.
 #pragma once
 #include <memory>
 
@@ -11,21 +11,21 @@ namespace stz {
 
 template <class S>
 struct Plan {
-  Header header;               // everything that it records, except the results of coding (Sections::header)
+  Header header;               // what the stream records, except the results of coding (Sections::header)
   const S* samples = nullptr;  // all items of the batch, C order
   Buffer<S> own;               // the memory of `samples` unless it is the caller's
   std::shared_ptr<const Masks> masks;
-  double unit = 1;  // half a quantisation step
+  double unit = 1;  // half a quantization step
   i32 effort = 0;
   int layers = 1;                 // wanted precision layers
   std::vector<int> unknown_bits;  // the cuts between them (encode.h); empty: evenly
-  bool dead_zone = false;         // the quantiser of level 0 has a wide dead zone, and `unit` is smaller accordingly
+  bool dead_zone = false;         // level 0 is quantized with a wide dead zone; `unit` is smaller accordingly
   bool content_check = false;     // the CRC of each block of level 0 is wanted
   bool check_if_cheap = false;    // the CRCs are dropped again if they take too many bytes
   int threads = 1;
-  Bytes palette;  // its section
+  Bytes palette;  // the palette section
 
-  // A plan for samples in the representation of the header, with the wishes of the request.
+  // A plan for samples in the header's representation, with the options of the request.
   Plan(const Header& representation, const StreamRequest& request, const S* all, std::shared_ptr<const Masks> of_samples, double half_step)
       : header(representation),
         samples(all),
@@ -36,7 +36,7 @@ struct Plan {
         unknown_bits(request.unknown_bits),
         threads(request.threads) {
     header.form = Form::blocks;
-    // If samples must become elements first, or some are special values, a content check takes too much time for a default.
+    // A content check by default would take too long if samples must be converted to elements first, or if some are special values.
     check_if_cheap = request.content_check == STZ_CONTENT_CHECK_DEFAULT;
     content_check = check_if_cheap ? samples_are_elements<S>(header) && !specials() : request.content_check == STZ_CONTENT_CHECK_WRITE;
   }

@@ -1,4 +1,4 @@
-// The wishes of a caller for a stream that the header does not record (encoder). Nothing changes a request once it is made.
+// What a caller asks for that the header does not record. Encoder only. A request does not change once it is made.
 #pragma once
 #include <vector>
 
@@ -10,7 +10,7 @@ struct StreamRequest {
   int32_t effort = 0;             // 0 (default) to 9: effort.h
   int layers = 1;                 // precision layers, if a representation has any
   std::vector<int> unknown_bits;  // the cuts between layers (encode.h); empty: evenly
-  bool dead_zone = false;         // wide dead zones (dead_zone.h) if the quantiser has room for them
+  bool dead_zone = false;         // wide dead zones (dead_zone.h) if the quantizer allows them
   int32_t content_check = STZ_CONTENT_CHECK_DEFAULT;
   int threads = 1;  // most threads; the bytes do not depend on it
 };

@@ -7,13 +7,13 @@ namespace stz {
 
 struct Stream {
   Bytes bytes;
-  bool empty() const { return bytes.empty(); }  // the format cannot hold it
+  bool empty() const { return bytes.empty(); }  // the format cannot hold the stream
   double size() const { return double(bytes.size()); }
 };
 
 struct SizeEstimate {
   double bytes = 0;
-  double variance = 0;  // variance of that number, estimated from the differences between sampled boxes
+  double variance = 0;  // variance of the estimated number, from the differences between sampled boxes
   // The mean squared difference between samples and decoded samples; negative: not known, as the whole array was coded.
   double squared_error = -1;
   bool empty() const { return bytes == 0; }

@@ -1,4 +1,4 @@
-// Chooses which axes of an array are the codec's where the last four are not the best choice: vectors and tensors, many short axes.
+// Chooses which axes of an array become axes of the codec if the last four are not the best choice: vectors and tensors, many short axes.
 #pragma once
 #include "encoder/plan/array.h"
 

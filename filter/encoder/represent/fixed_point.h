@@ -1,4 +1,4 @@
-// Finds out whether numbers sit on a fixed-point grid origin + k * delta: packed data, counts, images (encoder).
+// Detects numbers on a fixed-point grid origin + k * delta: packed data, counts, images. Encoder only.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Collects the codes of blocks in the streams of their level (encoder). For one thread.
+// Collects the codes of blocks in the streams of their level. For one thread. Encoder only.
 #pragma once
 #include "base/faults.h"
 #include "encoder/block/split_codes.h"
@@ -10,7 +10,7 @@ namespace stz {
 template <class S>
 class CodeCollector {
  public:
-  // `parameters`, `refinements`: of the level; must live as long as this. `merged`: the classes of a block share a stream.
+  // `parameters`, `refinements`: of the level; must outlive this object. `merged`: the classes of a block share one stream.
   void start(const ClassParameters* parameters, const std::vector<FittedRefinement>& refinements, bool merged) {
     parameters_ = parameters;
     refinements_ = &refinements;
@@ -19,12 +19,12 @@ class CodeCollector {
     coders_ = std::vector<CodeStreamEncoder>(1 + refinements.size());
     for (CodeStreamEncoder& coder : coders_) coder.set_many_lanes(!refinements.empty());
   }
-  // The streams of the section, or of a refinement.
+  // The streams of the level's section, and of a refinement.
   CodeStreamEncoder& of_section() { return coders_[0]; }
   CodeStreamEncoder& of_refinement(size_t r) { return coders_[1 + r]; }
 
-  // Those of a block: of class c in stream `first` + c, or of all in that one if they are merged. `ready`: a box with the contexts of each
-  // class, or null.
+  // Adds the codes of a block. Class c goes to stream `first` + c; merged classes all go to stream `first`. `ready`: a box that already has
+  // the contexts of each class, or null.
   void collect(int first, BlockWork<S>& work, const SampledBox<S>* ready) {
     const BlockGeometry& g = work.geometry;
     for (int c = 0; c < g.classes.count; c++) {
@@ -45,7 +45,7 @@ class CodeCollector {
 
  private:
   static constexpr int width = 8 * int(sizeof(S));
-  // Bytes of 255 and the largest negative number announce entries of lists, which there would be too few of.
+  // Excludes bytes of 255 and the largest negative number: they announce entries of lists, and a fault would add none.
   static void pass_fault_points([[maybe_unused]] BlockWork<S>& work, [[maybe_unused]] int cls, [[maybe_unused]] size_t n) {
     STZ_FAULT_POINT(activities, work.activities.data(), work.activities.size());
     if (work.codes[cls].as_bytes)
@@ -61,7 +61,7 @@ class CodeCollector {
     else
       coder.add_class(codes.numbers.data(), context, n, models, codes.outliers, width);
   }
-  // What refinements add to the c-th class of a block.
+  // Adds what the refinements add to the c-th class of a block.
   void refine(int stream, BlockWork<S>& work, const SampledBox<S>* ready, int c) {
     const int cls = work.geometry.classes.mask[c];
     const size_t n = size_t(work.geometry.samples(cls));

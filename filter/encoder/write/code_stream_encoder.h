@@ -10,35 +10,36 @@
 
 namespace stz {
 
-// Collects the codes (quantization indices) of the parity classes of up to `most` streams; then encode() and finish() of each. Reusable:
-// finish() leaves a stream empty.
+// Collects the codes (quantization indices) of parity classes for up to `most` streams. encode() then encodes all of them, and finish()
+// writes one. Reusable: finish() leaves its stream empty.
 class CodeStreamEncoder {
  public:
   static constexpr int most = 15;
-  // Gives streams of many symbols many lanes even if they are short. For precision layers: split codes have many symbols for their bytes,
-  // and few lanes are slow to decode.
+  // Gives streams with many symbols many lanes even if they have few bytes. Meant for precision layers: their split codes have many symbols
+  // for their bytes, and few lanes would be slow to decode.
   void set_many_lanes(bool many_lanes) { many_lanes_ = many_lanes; }
-  // Later additions go to that stream.
+  // Selects the stream that later calls add to.
   void select(int stream) { s_ = &streams_[stream]; }
-  // `outliers` in raster order, one entry for each outlier_code among the codes; `width` their bits.
+  // Adds the codes of a class. `outliers`: one entry for each outlier_code among the codes, in raster order; `width`: bits of an outlier.
   template <class Code>
   void add_class(const Code* code, const u8* context, size_t n, const Model* models, const std::vector<Outlier>& outliers, int width);
-  // The same for codes kept as bytes; may be read row_slack elements beyond n.
+  // The same for codes that are kept as bytes. Up to row_slack elements beyond n may be read.
   void add_bytes(const u8* bytes, const u8* context, size_t n, const Model* models, const std::vector<WideCode>& wide_codes, int width);
-  // Appends n raw bit fields of the same width, at most 8; eight more may be read.
+  // Appends n raw bit fields of `width` <= 8 bits. Up to eight bytes beyond n may be read.
   void add_fields(const u8* fields, size_t n, int width);
-  // The same for wider ones: the highest bits of all of them first, in pieces (bits_at_once).
+  // The same for wider fields: pieces of up to bits_at_once bits, the highest bits of all fields first.
   void add_fields(const u64* fields, size_t n, int width);
   // Encodes all streams side by side.
   void encode();
-  // The bytes of an encoded stream: none if all codes were zero.
+  // The size of an encoded stream in bytes; 0 if all its codes are zero.
   size_t size(int stream) const;
-  // Appends them.
+  // Appends the bytes of an encoded stream to `out`.
   void finish(int stream, Bytes& out);
 
  private:
-  struct Segment {                          // of the symbols
-    const CodeTable *table, *second_table;  // of a bin in direct mode: one table; else of zero runs and of the numbers between them
+  struct Segment {  // of symbols
+    // Direct mode: one table. Run-length mode: the tables of zero runs and of the values between them.
+    const CodeTable *table, *second_table;
     size_t from, count;
   };
   struct Tokens;
@@ -56,28 +57,28 @@ class CodeStreamEncoder {
 
   struct Stream {
     std::vector<Segment> segments;
-    std::vector<u8> symbols;  // the first symbol_count of them
+    std::vector<u8> symbols;  // only the first symbol_count are in use
     size_t symbol_count = 0;
     RawBitsWriter raw;
-    u64 cost = 0;  // in 1/256 bit, to choose the lanes
+    u64 cost = 0;  // estimated, in 1/256 bit; decides the number of lanes
     bool nonzero = false;
-    // what encode() makes
+    // Results of encode().
     std::vector<RansSegment> to_encode;
     int log2_lanes = 0;
     u32 state[max_lanes];
     Buffer<u16> words;
     size_t word_count = 0;
 
-    u8* add_symbols(size_t n);  // room for them
+    u8* add_symbols(size_t n);  // returns room for n more symbols
     void prepare(bool many_lanes);
   };
   bool many_lanes_ = false;
   Stream streams_[most];
   Stream* s_ = streams_;
-  // of one bin or class
+  // Scratch memory for one bin or class.
   Buffer<u8> bins_;
   Buffer<u64> low_bits_;
-  Buffer<u32> places_, wide_places_;  // places in a bin
+  Buffer<u32> places_, wide_places_;  // indices in a bin
 };
 
 }  // namespace stz

@@ -4,7 +4,7 @@
 
 namespace stz {
 
-// Returns the section; `state` receives the base level.
+// Returns the section. `state`: gets the base level.
 template <class S>
 Bytes encode_base_section(const LevelSource<S>& source, LevelState<S>& state);
 

@@ -40,7 +40,7 @@ class EdgeWriter {
   Bytes finish() { return out_.finish(); }
 
  private:
-  // Within the bound of the level: finer levels, whose bounds are wider, can then copy what is as it should be.
+  // Whether a candidate is within the bound of this level. Finer levels have wider bounds and can then copy good samples.
   bool serves(S x, S v) const {
     if constexpr (std::is_floating_point_v<S>)
       if (uniform_) {
@@ -52,11 +52,11 @@ class EdgeWriter {
 
   const Quantizer<S>& q_;
   const bool uniform_;
-  S safe_ = -1;  // distances up to here are within the bound, whatever rounding does
+  S safe_ = -1;  // any distance up to here is within the bound, whatever the rounding
   BinaryEncoder out_;
 };
 
-// The block holds its samples, and class 0 as it will be decoded.
+// Codes a block and returns its stream. The block must hold its samples, and class 0 as it will be decoded.
 template <class S>
 Bytes write_edge_block(const Quantizer<S>& q, BlockWork<S>& work, EdgeWork<S>& room) {
   STZ_STAGE(symbols);

@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// The streams of a level one after the other, without checks, and their sizes in the order of the index.
+// The streams of a level in order, without checks, and their sizes in the order of the index.
 struct LevelStreams {
   Bytes bytes;
   std::vector<u64> sizes;
@@ -15,7 +15,7 @@ struct LevelStreams {
 // Encodes the first `count` streams of the coder side by side.
 void write_codes(CodeStreamEncoder& coder, int count, LevelStreams& streams);
 
-// Appends a section: parameters and index, check, streams with theirs; see section.h.
+// Appends a section: parameters, index and their check, then the streams with theirs (format/section.h).
 void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, Bytes& section);
 
 }  // namespace stz
