@@ -36,14 +36,14 @@ _LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectory
 
 
 class RemoteStats:
-    """Requests to a server since the file was opened or reset() was called, of all that reads the file in this process.
+    """Requests to the server since the file was opened or reset() was called, by all readers of the file in this process.
 
     Attributes:
-        requests: requests for bytes, and for size and version of the file; repeated ones count again. What a file system does
-            beside that (authentication, the repetitions of s3fs) is not known.
-        bytes_fetched: bytes of the file that came back.
-        seconds: time spent waiting for answers; of threads that wait at the same time, the sum.
-        retries: requests that were repeated.
+        requests: requests for bytes, and for size and version of the file, including repetitions. Other requests of the file
+            system (authentication, repetitions by s3fs) are not counted.
+        bytes_fetched: bytes of the file that were received.
+        seconds: time spent waiting for responses, summed over threads.
+        retries: number of repeated requests.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class RemoteStats:
         self.reset()
 
     def reset(self) -> None:
-        """Begins to count anew."""
+        """Sets all counts to zero."""
         with self._lock:
             self.requests = self.bytes_fetched = self.retries = 0
             self.seconds = 0.0
