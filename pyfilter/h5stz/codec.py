@@ -274,7 +274,7 @@ def decompress(
             _decompress_what_is_whole(stream, out, value, threads, verify, 0.0)
         return out
     if verify:
-        raise StzError("verify=True compares what all layers give: leave max_error= away", _ARGUMENT)
+        raise StzError("verify=True needs all precision layers: omit max_error=", _ARGUMENT)
     max_error_of_it = precision.error_for(_core.info(stream))
     _decompress_what_is_whole(stream, out, value, threads, False, max_error_of_it)
     precision.check(_core.info(stream), out)
@@ -293,7 +293,7 @@ def _decompress_what_is_whole(
     reader.read((0,) * rank, out.shape, (1,) * rank, elements.as_bytes(out), threads)
     if value is not None:
         warn(
-            of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of this warning lists all of it"
+            of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of the warning lists all damage"
         )
 
 
@@ -386,9 +386,9 @@ def _content(stream: BytesLike) -> memoryview:
 def _described(stream: BytesLike, content: memoryview) -> str:
     """Describes an argument that is not a stream, for an error message."""
     begin = bytes(content[:_SHOWN_BYTES])
-    text = f"given are {counted(content.nbytes, 'byte')} ({type(stream).__name__})"
+    text = f"the argument is {counted(content.nbytes, 'byte')} ({type(stream).__name__})"
     if begin:
-        text += f" that begin with {begin!r}"
+        text += f", beginning with {begin!r}"
     if begin.startswith(_HDF5_SIGNATURE):
         text += ", an HDF5 file: open it with h5py"
     return text
@@ -401,7 +401,7 @@ def _check_out(out: object, header: StreamInfo) -> None:
         raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
     if (np.dtype("u1") if out.dtype.kind == "b" else out.dtype) != header.dtype:
         raise StzTypeError(
-            f"out is of dtype {out.dtype.str}, the stream holds {header.dtype.str}: give {wanted}, or leave out= away and "
+            f"out is of dtype {out.dtype.str}, the stream holds {header.dtype.str}: give {wanted}, or omit out= and "
             "convert the result with astype()",
             _CAPACITY,
         )
@@ -410,4 +410,4 @@ def _check_out(out: object, header: StreamInfo) -> None:
     if not out.flags.c_contiguous:
         raise StzError(f"out is not C-contiguous: give {wanted}, or assign instead, out[...] = decompress(stream)", _ARGUMENT)
     if not out.flags.writeable:
-        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)
+        raise StzError(f"out is read-only: give {wanted}", _ARGUMENT)

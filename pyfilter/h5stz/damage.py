@@ -192,7 +192,7 @@ def warn(found: Sequence[Damage], value: Array, shape: Sequence[int], name: str,
     samples = prod(shape) * (2 if value.dtype.kind == "c" else 1)
     are = "was read is" if samples == 1 else "were read are"
     text = f"{counted(len(found), 'damaged part')} of {name}: {lost} of {counted(samples, 'sample')} that {are} lost, and "
-    text += f"{value[()]} stands in their place. The first: {found[0]}. {listed}"
+    text += f"{value[()]} stands in for them. The first: {found[0]}. {listed}"
     warnings.warn(DamageWarning(text, found), stacklevel=_depth())
 
 

@@ -55,10 +55,10 @@ def storage_dtype(dtype: npt.DTypeLike) -> DType:
         remedy = _REMEDIES.get(given.kind, "convert it to a floating-point or integer type")
         if given.kind == "V" and given.names is None:  # bfloat16 and others of ml_dtypes; bytes without a type
             remedy = (
-                "it has no element type of NumPy's own: convert it, such as with data.astype('f4'), or leave the filter out"
+                "NumPy has no built-in dtype for it: convert it, for example with data.astype('f4'), or leave the filter out"
             )
         raise StzTypeError(
-            f"data of dtype {named(given)} cannot be compressed: {remedy}. Possible are float16/32/64, int8-64, uint8-64, "
+            f"data of dtype {named(given)} cannot be compressed: {remedy}. Supported are float16/32/64, int8-64, uint8-64, "
             "bool, complex64 and complex128",
             _DTYPE_ERROR,
         )

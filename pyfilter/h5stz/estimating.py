@@ -108,7 +108,7 @@ def estimate(
     checked_count("sample_bytes", sample_bytes, 2**62)
     checked_count("jobs", jobs, 4096)
     if "data" in options:
-        raise StzError("data= is the array that is given: leave it out", _ARGUMENT)
+        raise StzError("data= is the array itself: leave it out", _ARGUMENT)
     if not source.shape or not math.prod(source.shape):
         raise StzError(
             f"data of the shape {tuple(source.shape)} are stored without compression: there is nothing to estimate", _ARGUMENT
@@ -260,6 +260,6 @@ def _bound_for(sample: _Sample, kind: str, number: float, settings: Settings, wi
     if bound is not None:
         return bound
     if kind == "ratio" and search.worse is None:
-        raise StzError(f"ratio={number:g} cannot be met on these data, whatever the bound is: give a smaller one", _BOUND)
+        raise StzError(f"ratio={number:g} cannot be met on these data with any bound: give a smaller one", _BOUND)
     nearest = search.better if kind == "psnr" else search.worse
     return nearest.bound if nearest and (kind == "psnr" or search.better) else 0.0

@@ -33,7 +33,7 @@ def bytes_of(name: str, value: SupportsIndex) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
+        raise StzTypeError(f"{name}={value!r} is not an integer: give a number of bytes", _ARGUMENT) from None
     if number < 0:
         raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
     return number

@@ -77,7 +77,7 @@ def written_file(
     """
     named, place = os.fsdecode(target), Path(os.path.realpath(target))
     if source is not None and os.path.exists(source) and os.path.exists(place) and os.path.samefile(source, place):
-        raise StzError(f"{named} is the file that is read, and the new file holds a part of it: choose another name", _ARGUMENT)
+        raise StzError(f"{named} is the input file: choose another name for the new file", _ARGUMENT)
     check_target(named, overwrite)
     part = _new_part(named, place, 0o666 if like is None else 0o600)
     try:
@@ -211,13 +211,13 @@ def _place_error(named: str, number: int) -> OSError:
         return _no_room(named, number)
     kind = _PlaceError
     if number in (errno.ENOENT, errno.ENOTDIR) and not os.path.lexists(above):
-        kind, text = _NoDirectoryError, f"there is no directory {directory}: make it first"
+        kind, text = _NoDirectoryError, f"there is no directory {directory}: create it first"
     elif number == errno.ENOTDIR:
-        text = f"{directory} is no directory ({why}): choose another place"
+        text = f"{directory} is not a directory ({why}): choose another place"
     elif number == errno.EROFS:
-        text = f"no file can be made in the directory {directory}, as its disk is read-only ({why}): choose another place"
+        text = f"no file can be created in the directory {directory}, as its disk is read-only ({why}): choose another place"
     elif number in (errno.EACCES, errno.EPERM) and not os.path.exists(named):
-        text = f"no file can be made in the directory {directory} ({why}): choose another place, or have its mode changed"
+        text = f"no file can be created in the directory {directory} ({why}): choose another place, or change its permissions"
     elif number == errno.ENAMETOOLONG:
         text = f"the name is too long for the system ({why}): choose a shorter one"
     else:
@@ -263,6 +263,6 @@ def _rename(part: Path, target: Path, named: str, overwrite: bool) -> None:
     try:
         os.link(part, target)  # unlike a renaming, it fails if somebody has made such a file meanwhile
     except FileExistsError:
-        raise FileExistsError(f"{named} exists by now: choose another name, or allow it to be replaced") from None
+        raise FileExistsError(f"{named} was created meanwhile: choose another name, or allow it to be replaced") from None
     except OSError:  # a file system without links
         os.rename(part, target)

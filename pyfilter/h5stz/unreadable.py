@@ -119,7 +119,7 @@ def _memory_error_of(dataset: h5py.Dataset, less: str) -> StzMemoryError:
     size = _chunk_bytes(dataset)
     cures = ["free memory", *([less] if less else [])]
     if size > limits.STORED_BYTES:
-        cures.append("have the dataset written with smaller chunks")
+        cures.append("write the dataset with smaller chunks")
     what = "chunks" if size > limits.STORED_BYTES else "pieces"
     text = f"there is not enough memory: several {what} of {-(-max(limits.STORED_BYTES, size) >> 20)} MiB are needed at once: "
     text += ", or ".join([", ".join(cures[:-1]), cures[-1]] if len(cures) > 1 else cures)
@@ -185,7 +185,7 @@ def _cure(dataset: h5py.Dataset) -> str:
 def cure_of_file(name: str) -> str:
     """What to do about a file that is damaged. `name`: its path or address, or what a file object is called."""
     salvage = f"h5stz salvage {name} OUT" if os.path.isfile(name) else "h5stz salvage of a copy on this machine"
-    return f"get the file again, or {salvage} keeps what is whole"
+    return f"get the file again, or {salvage} copies the readable parts"
 
 
 def _filters(dataset: h5py.Dataset) -> list[tuple[Any, ...]]:
@@ -197,9 +197,9 @@ _UNDECODED = "its filters cannot decode it"
 #: What HDF5 says of what it cannot read, and what that means.
 _MEANINGS = (
     ("filter returned failure", _UNDECODED),
-    ("required filter|find plugin|open directory", "its filter is not here"),
-    ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies behind the end of the file"),
-    ("file read failed|nput/output error", "the disk does not give it"),
+    ("required filter|find plugin|open directory", "its filter is not installed"),
+    ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies beyond the end of the file"),
+    ("file read failed|nput/output error", "the disk cannot read it"),
     (
         "signature|checksum|version|ring type|corrupt|free list|temporary file space|entry cache type|"
         "incorrect|unknown|invalid|decode|wrong|bad |unable to|out of range",
@@ -218,7 +218,7 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, StzError):
         return said
     if isinstance(error, MemoryError):
-        return "there is not enough memory for the size that the file tells"
+        return "there is not enough memory for the size stated in the file"
     return next((meaning for text, meaning in _MEANINGS if re.search(text, said)), _NOT_KNOWN)
 
 
@@ -259,7 +259,7 @@ def _missing_filter(dataset: h5py.Dataset) -> str | None:
         if not h5py.h5z.filter_avail(number):
             called = f" ({name.decode(errors='replace')})" if name else ""
             return (
-                f"has the HDF5 filter {number}{called}, which is not here. pip install hdf5plugin has most of them: import it, "
+                f"has the HDF5 filter {number}{called}, which is not installed. pip install hdf5plugin has most: import it, "
                 "or set HDF5_PLUGIN_PATH to hdf5plugin.PLUGIN_PATH for commands"
             )
     return None

@@ -104,7 +104,7 @@ def _source(data: ArraySource | npt.ArrayLike) -> ArraySource:
     source = cast(ArraySource, data if slabs.is_array_like(data) else np.asarray(data))
     kind = np.dtype(source.dtype).kind
     if kind not in "iufbc":
-        raise StzTypeError(f"compare() is for numbers, not {described(source.dtype)}", _DTYPE)
+        raise StzTypeError(f"compare() needs numbers, not {described(source.dtype)}", _DTYPE)
     return _Parts(source) if kind == "c" else source
 
 
@@ -199,7 +199,7 @@ def summary_lines(found: Comparison) -> list[str]:
         said.append(f"root mean square error: {found.rmse:.6g}, mean error: {found.mean_error:.3g}")
         said.append(f"PSNR: {found.psnr:.2f} dB, range {found.low:g} to {found.high:g}")
     else:
-        said.append("no sample is finite in both")
+        said.append("no pair of samples is finite in both")
     if found.unpaired:
         said.append(f"finite and not missing in one only, or in neither and different: {counted(found.unpaired, 'sample')}")
     return said

@@ -60,7 +60,7 @@ def to_npy(path: Path, part: Part) -> None:
     """Writes the samples only."""
     # Of a name NumPy asks that it ends with .npy; to a file for writing alone it writes through C, and keeps errors for itself.
     if part.array.dtype.hasobject:
-        raise StzTypeError(f".npy has no {described(part.array.dtype)}: choose .h5", _DTYPE)
+        raise StzTypeError(f".npy cannot store {described(part.array.dtype)}: choose .h5", _DTYPE)
     with path.open("w+b") as file:
         np.save(file, part.array, allow_pickle=False)
 
@@ -115,7 +115,7 @@ def to_netcdf(path: Path, part: Part) -> None:
     except ImportError as error:
         raise ImportError("writing .nc needs netCDF4: pip install 'h5stz[cli]'") from error
     if part.array.dtype.kind not in "iuf" or part.array.dtype == np.float16:
-        raise StzTypeError(f"netCDF has no {described(part.array.dtype)}: choose .npy or .h5", _DTYPE)
+        raise StzTypeError(f"netCDF cannot store {described(part.array.dtype)}: choose .npy or .h5", _DTYPE)
     names = [_netcdf_name(name) for name in part.axis_names()]
     with netcdf.Dataset(path, "w") as file:
         for name, extent in zip(names, part.array.shape, strict=True):

@@ -89,10 +89,13 @@ def extract(
     given, target = target, Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:
-        raise StzError(f"{os.fsdecode(given)}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
+        raise StzError(
+            f"{os.fsdecode(given)}: the file format is unknown, use a name that ends with {', '.join(exporting.WRITERS)}",
+            _ARGUMENT,
+        )
     whole = dataset if isinstance(dataset, View) else view(dataset)
     if any(step != 1 for step in whole.spacing):
-        raise StzError(f"{whole!r} is a level: give the view of all samples, and level=", _ARGUMENT)
+        raise StzError(f"{whole!r} is a coarse level: give the view of level 0, and level=", _ARGUMENT)
     chosen, stored, before = whole.level(0, axes), whole.dataset, whole.stats.bytes_read
     spacing = chosen.level(level).spacing
     try:

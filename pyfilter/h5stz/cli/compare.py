@@ -100,8 +100,8 @@ def _array(name: str, like: str = "") -> Iterator[Any]:
 def _beyond(found: Comparison, within: float) -> str:
     """How a dataset violates --within, as text; "" if it does not."""
     if found.count and not found.largest_error <= within:
-        return f"the largest error, {found.largest_error:.6g}, is beyond --within {within:g}"
-    return "a sample is missing or not finite in one of the two only: --within does not allow that" if found.unpaired else ""
+        return f"the largest error, {found.largest_error:.6g}, exceeds --within {within:g}"
+    return "a sample is missing or not finite in only one of the two, which --within does not permit" if found.unpaired else ""
 
 
 def _in_words(pair: Pair) -> Pair:

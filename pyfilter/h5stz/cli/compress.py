@@ -144,7 +144,7 @@ def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
         made = {kind: share(number) if kind in SHARES else float(number), **shared}
     except ValueError:
         forms = f"{kind}:1e-3 or {kind}:0.1%" if kind in SHARES else f"{kind}:1e-3"
-        raise StzError(f"--dataset {text!r}: {kind}:{number} is no number: give one, such as {forms}", _ARGUMENT) from None
+        raise StzError(f"--dataset {text!r}: {kind}:{number} is not a number: give one, such as {forms}", _ARGUMENT) from None
     return repack_plan.Rule(pattern, cast(Options, made))
 
 
@@ -163,7 +163,7 @@ def _print(report: repacking.Report) -> None:
             size = sizes(each.array_bytes, each.written_bytes, each.after)
             say(f"{each.path}: {size}, {_how(each)}, largest error {each.largest_error:g}")
         else:
-            say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
+            say(f"{each.path}: copied unchanged ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
         say(f"note: {note}")
     say(f"file: {report.before} -> {counted(report.after, 'byte')}, ratio {report.ratio:.2f}, compared with the source")
@@ -173,11 +173,11 @@ def _print_plan(planned: Sequence[repack_preview.Planned], failed: int) -> None:
     """Prints the plan. `failed`: number of datasets, or parts of the file, for which compress would fail."""
     for each in planned:
         if each.reason is not None:
-            say(f"{each.path}: would stay as it is ({repack_plan.REASONS[each.reason]})")
+            say(f"{each.path}: would be copied unchanged ({repack_plan.REASONS[each.reason]})")
             continue
         chunks = f"chunks {_times(each.new_chunks or each.chunks)}"
         if each.new_chunks:
-            chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
+            chunks += f" instead of {_times(each.chunks)}" if each.chunks else " (contiguous now)"
         say(f"{each.path}: would be compressed: {_how(each)}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
     chosen = [each for each in planned if each.reason is None]
     stored = sum(each.before for each in chosen)

@@ -96,7 +96,7 @@ def estimate_command(
 
 def _why(reason: str) -> str:
     """The reason why a dataset is left out, as text."""
-    return f"{NOTHING_STORED} of it" if reason == _EMPTY else f"compress leaves it as it is ({REASONS[reason]})"
+    return f"{NOTHING_STORED} of it" if reason == _EMPTY else f"compress copies it unchanged ({REASONS[reason]})"
 
 
 def _chosen(

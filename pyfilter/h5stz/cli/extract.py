@@ -82,4 +82,4 @@ def _item(part: str) -> Any:
         return numbers[0]
     if len(numbers) in (2, 3):
         return slice(*numbers)
-    raise ValueError(f"{part!r} is no index")
+    raise ValueError(f"{part!r} is not an index")

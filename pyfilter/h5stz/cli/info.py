@@ -36,7 +36,7 @@ _SHOWN = 3  # datasets that an error names; damaged chunks that are told of a da
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
-_UNKNOWN = "unknown, as something was lost before that nobody has measured"
+_UNKNOWN = "unknown, as earlier losses were not measured"
 _WIDTH = 1 << 16  # in characters, for rich: it must not cut lines, which a terminal breaks and a program searches
 
 
@@ -241,14 +241,14 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     if facts.relaxed_bound is not None:
         yield f"enhanced: errors up to {facts.relaxed_bound:.6g}{of}"
     if facts.patched:
-        yield f"written again in part: {counted(facts.patched, 'chunk')}{of}, {counted(facts.patches, 'patch', 'patches')}"
+        yield f"rewritten in part: {counted(facts.patched, 'chunk')}{of}, {counted(facts.patches, 'patch', 'patches')}"
     if facts.exact:
-        yield f"stored exactly, as the bound was used before: {counted(facts.exact, 'chunk')}{of}"
+        yield f"stored losslessly, as the bound was used before: {counted(facts.exact, 'chunk')}{of}"
     if facts.growing:
         chunks = f"{counted(facts.growing, 'chunk')}{of}"
-        yield f"stored exactly, as the last plane along the axis of growth holds one value only: {chunks}"
+        yield f"stored losslessly, as the last plane along the append axis has a single value: {chunks}"
     if facts.few_values:
-        yield f"stored exactly, as that is shorter where different values are few: {counted(facts.few_values, 'chunk')}{of}"
+        yield f"stored losslessly, as this is shorter for few distinct values: {counted(facts.few_values, 'chunk')}{of}"
     if facts.accumulated:
         is_known = facts.accumulated_bound is not None and math.isfinite(facts.accumulated_bound)
         bound = f"{facts.accumulated_bound!r}, with those of earlier compressions" if is_known else _UNKNOWN

@@ -141,7 +141,7 @@ class Parsed(_ParamType):
 def _error(text: str) -> float:
     error = float(text)
     if not 0 <= error < math.inf:
-        raise ValueError(f"{text!r} is no error of 0 or more")
+        raise ValueError(f"{text!r} is not an error of 0 or more")
     return error
 
 
@@ -153,5 +153,5 @@ def chunk_shape(text: str) -> tuple[int, ...]:
     """Parses extents such as 8,256,256 or 8x256x256. Raises ValueError."""
     extents = re.split("[,x]", text)
     if not all(extent.isdecimal() and int(extent) for extent in extents):
-        raise ValueError(f"{text!r} is no chunk shape such as 8,256,256")
+        raise ValueError(f"{text!r} is not a chunk shape such as 8,256,256")
     return tuple(map(int, extents))

@@ -12,7 +12,7 @@ from h5stz.programs import run as running
 
 def _mebibytes(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
-        raise ValueError(f"{text!r} is no number of MiB from 1 to {1 << 20}")
+        raise ValueError(f"{text!r} is not a number of MiB from 1 to {1 << 20}")
     return int(text)
 
 

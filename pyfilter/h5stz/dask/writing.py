@@ -83,7 +83,7 @@ def to_hdf5(
     blocks = _aligned(array, shape)
     with _run_by(scheduler) as (chosen, client), dask.config.set(scheduler=chosen), _opened(file) as target:
         if path in target:
-            raise StzError(f"{path!r} is in the file already: delete it first, `del file[{path!r}]`", _ARGUMENT)
+            raise StzError(f"{path!r} exists in the file: delete it first, `del file[{path!r}]`", _ARGUMENT)
         stz = _resolved(array, options, shape)
         arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **(creation or {})}
         made = target.create_dataset(path, **arguments, **stz)
@@ -107,11 +107,11 @@ def _check(array: Any, options: Mapping[str, Any]) -> None:
         raise StzError("the shape of the array is not known: call array.compute_chunk_sizes() before", _ARGUMENT)
     for name in ("data", "dtype"):
         if options.get(name) is not None:
-            raise StzError(f"{name}= is the array's own here: leave it out", _ARGUMENT)
+            raise StzError(f"{name}= is taken from the array: leave it out", _ARGUMENT)
     elements.storage_dtype(array.dtype)
     fill = options.get("fill_value")
     if elements.is_masked(array._meta) and (fill is None or fill is False):
-        raise StzError("the array is masked: give the number that masked samples are stored as with fill_value=", _ARGUMENT)
+        raise StzError("the array is masked: give fill_value=, the number that is stored for masked samples", _ARGUMENT)
 
 
 def _chunks_of(array: Any, chunks: tuple[int, ...] | None) -> tuple[int, ...]:

@@ -55,7 +55,7 @@ def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], 
 
 def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.TypeID, add: Callable[[int], None]) -> bool:
     if before.shape != after.shape or not stored.equal(after.id.get_type()):
-        raise _broken(before, (), "its type or its shape is another one")
+        raise _broken(before, (), "its type or its shape differs")
     sizes = raw_values.Sizes(before.shape, np.dtype((np.void, stored.get_size())), before.chunks)
     for box in written_boxes(slab_extents(sizes, STORED_BYTES, after), before, after):
         with ExitStack() as values:
@@ -96,14 +96,14 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
         if settings.mode == _core.MODES["lossless"]:
             exact[:] = True
         if not np.array_equal(_bits(x[exact]), _bits(y[exact])):
-            raise _broken(before, box, "elements that must keep their bits have others")
+            raise _broken(before, box, "elements that must not change have other bits")
         x, y = x[~exact], y[~exact]
         error = np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
         by_size = settings.mode == _core.MODES["pointwise_relative"]
         bound = settings.largest_error
         limit = bound * np.abs(x.astype(np.longdouble)) if by_size else np.longdouble(bound)
         if not np.isfinite(y).all():
-            raise _broken(before, box, "a finite element is none any more")
+            raise _broken(before, box, "a finite element is no longer finite")
         for index in np.flatnonzero(error > limit * _CLEARLY):
             allowed = Fraction(bound) * (abs(Fraction(x[index].item())) if by_size else 1)
             if abs(Fraction(x[index].item()) - Fraction(y[index].item())) > allowed:

@@ -143,7 +143,7 @@ class _Copy:
         elif link.type == h5py.h5l.TYPE_HARD:
             return self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties))
         elif not unknown_links.copied(group, name, made, properties, link.type):
-            self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
+            self.notes.append(f"{_text(path)}: the link {_text(name)} was left out: it is a user-defined link of unknown kind")
         return None
 
     @contextmanager
@@ -225,7 +225,9 @@ class _Copy:
 
     def _note_name(self, path: bytes, file: bytes) -> None:
         if self.is_elsewhere and not os.path.isabs(file):
-            self.notes.append(f"{_text(path)}: leads to the file {_text(file)}, sought from the directory of the new file now")
+            self.notes.append(
+                f"{_text(path)}: leads to the file {_text(file)}, which is now searched from the directory of the new file"
+            )
 
     def _write_references(self, item: h5py.h5d.DatasetID, path: bytes) -> None:
         source, made = h5py.Dataset(item), h5py.h5o.open(self.target.id, path)
@@ -266,7 +268,7 @@ class _Copy:
                 return
         except (ValueError, RuntimeError, KeyError, OSError):
             pass
-        self.notes.append(f"{_text(path)}: refers to an object that no link leads to: the reference is empty now")
+        self.notes.append(f"{_text(path)}: refers to an object without a link: the reference is now empty")
         ctypes.memset(address, 0, len(reference))
 
     def _new_reference(self, place: ctypes.c_void_p) -> bool:

@@ -48,7 +48,7 @@ def opened(path: Path) -> tuple[h5py.File, int]:
             source.close()
         if isinstance(error, StzError):
             raise
-        text = f"{path}: it is an HDF5 file, but HDF5 finds nothing in it that could be kept: copy or download it again"
+        text = f"{path}: HDF5 cannot read any part of this HDF5 file: copy or download it again"
         raise StzReadError(text, _READ) from error
 
 

@@ -187,10 +187,10 @@ def _bound_text(mode: str, bound: float, dtype: DType, integers: int) -> str:
     if dtype.kind not in "iub":
         return mode if mode == "lossless" else f"{mode} {bound!r}"
     if mode == "lossless":
-        return "lossless, as integers are unless their bound is asked for by name"
+        return "lossless; integers are lossless unless integers=lossy is given"
     if integers:
-        return f"{mode} {bound!r}, for integers by name"
-    return f"lossless for chunks that are written from now on; earlier ones may have {mode} {bound!r}"
+        return f"{mode} {bound!r}, with integers=lossy"
+    return f"lossless for chunks written from now on; earlier chunks may have {mode} {bound!r}"
 
 
 def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts:

@@ -55,6 +55,6 @@ def shorter_chunks(dataset: h5py.Dataset, max_error: float) -> Iterator[tuple[tu
         with naming_stream(dataset, offset):
             best = best_error(_core.info(content))
             if best is None or best > max_error:
-                raise StzError(f"it is less precise than {max_error:g}", _core.ERROR_CODES["STZ_ERROR_BOUND"])
+                raise StzError(f"its error exceeds {max_error:g}", _core.ERROR_CODES["STZ_ERROR_BOUND"])
             shorter = _core.drop_layers(content, max_error)
         yield offset, mask, shorter, best_error(_core.info(shorter)) or 0.0

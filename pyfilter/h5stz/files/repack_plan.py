@@ -41,25 +41,25 @@ GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what the
 
 #: Why a dataset is copied as it is, by the outcome that a report names.
 REASONS = {
-    "not chosen": "no rule names it",
-    "type": "neither numbers nor complex numbers, or numbers of a layout that h5stz does not compress",
+    "not chosen": "no rule matches it",
+    "type": "not numeric, or a number format that h5stz cannot compress",
     "small": f"less than {SMALLEST} bytes",
     "layout": "virtual, or stored in other files",
-    "filter": "its filter is not to be had here: pip install hdf5plugin has most of them",
-    "coordinate": "a scale, or named as coordinates or bounds by a variable: name it in a rule to compress it",
+    "filter": "its filter is not installed: pip install hdf5plugin provides most filters",
+    "coordinate": "a dimension scale, or the coordinates or bounds of a variable: name it in a rule to compress it",
     "flags": "its numbers are flags (flag_values, flag_masks): name it in a rule to compress it",
     "one axis": "1-D: name it in a rule without wildcards to compress it",
-    "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
-    "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
-    "nothing valid": "a relative bound needs a finite number, and there is none",
+    "compressed with loss": "already compressed with a lossy filter, whose errors would add up",
+    "missing values": "several numbers mark missing values, and only one can be kept exactly: compress it lossless",
+    "nothing valid": "a relative bound needs finite numbers, and there are none",
     "range": "its range, or its range times relative, exceeds float64: compress it with absolute or lossless",
-    "less precise": "it was kept with larger errors than max_error",
-    "larger": "compressed it would take more bytes than it does now",
+    "less precise": "its error is already larger than max_error",
+    "larger": "compression would make it larger",
 }
 
 
 #: What is said of a dataset that is compressed in another way than was asked for, by the note that a report names.
-NOTES = {"no range": "psnr has no meaning: its valid numbers are all the same, or there are none"}
+NOTES = {"no range": "psnr is undefined: its valid numbers are all equal, or there are none"}
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Plan:
         for rule, chosen in zip(rules, self._chosen, strict=True):
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
-                    raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
+                    raise StzError(f"{name}= is taken from each dataset: leave it out (rechunk= sets the chunks)", _ARGUMENT)
             try:
                 check_options(rule.options)
             except StzError as error:

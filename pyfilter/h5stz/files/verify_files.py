@@ -126,7 +126,7 @@ class _Counts:
             )
         else:
             text = f"{counted(self.decoded, 'chunk')} decoded, {self.compared} compared with content checks"
-            text += f" (written without them: {unchecked})" if (unchecked := self.decoded - self.compared) else ""
+            text += f" (written without checks: {unchecked})" if (unchecked := self.decoded - self.compared) else ""
         text += f", {self.without} not decoded (stored without h5stz)" if self.without else ""
         text += f", {len(self.damaged)} damaged" if self.damaged else ""
         return text if self.decoded or self.without or self.damaged else f"{text}: no chunk is stored"
@@ -288,7 +288,7 @@ def _check(dataset: h5py.Dataset, content: bytes, threads: int) -> bool:
     """Whether the values of a stream were compared with what its writer saw. StzError if it is damaged or of another array."""
     reader = ChunkReader.in_memory(content, 0)
     if reader is None:
-        raise StzError("it is no h5stz stream", _MAGIC)
+        raise StzError("it is not an h5stz stream", _MAGIC)
     reader.holds(dataset.chunks or (), dataset.dtype)  # which bounds the memory that decoding takes
     return _core.verify(content, threads) > 0 or reader.info["form"] in _COVERED
 

@@ -30,7 +30,7 @@ class _Reader:
         self._file = file
         magic = file.read(4)
         if magic[:3] != b"CDF" or magic[3] not in (1, 2, 5):
-            raise ValueError("no netCDF-3 file")
+            raise ValueError("not a netCDF-3 file")
         self._count = ">Q" if magic[3] == 5 else ">I"
         self._offset = ">I" if magic[3] == 1 else ">Q"
 
@@ -54,7 +54,7 @@ class _Reader:
         """The length of a list, whose tag is read over."""
         self.number(">I")
         if (length := self.count()) > _MOST:
-            raise ValueError("no netCDF-3 header")
+            raise ValueError("not a netCDF-3 header")
         return length
 
     def skip_attributes(self) -> None:

@@ -84,7 +84,7 @@ def why_not(content: bytes, said: str, name: str, where: Where) -> str:
         sizes = f", {present} of {whole} bytes are there" if whole < 1 << 60 else ""
         if present < _LEAST:
             return f"it is an HDF5 file that was cut short{sizes}: {_AGAIN[where]}"
-        return f"it is an HDF5 file that was cut short{sizes}: {again}, or {salvage} keeps what is whole"
+        return f"it is an HDF5 file that was cut short{sizes}: {again}, or {salvage} copies the readable parts"
     for text, meaning in _REFUSALS:
         if text in said:
             return meaning.format(name=name)

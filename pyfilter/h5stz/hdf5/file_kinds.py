@@ -82,7 +82,7 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
             raise address.not_read_here() from None
         raise NotFoundError(f"{name}: no such file{_without_dataset(name)}", _READ) from None
     except NotADirectoryError:
-        raise NotFoundError(f"{name}: no such file, as a part of its path is no directory", _READ) from None
+        raise NotFoundError(f"{name}: no such file, as a part of its path is not a directory", _READ) from None
     except (OSError, ValueError) as error:
         raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
     if kind == stat.S_IFDIR:
@@ -98,14 +98,14 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
 def _without_dataset(name: str) -> str:
     """What to say where a name is that of a file with a dataset behind it, and only files are taken."""
     file, separator, _ = name.partition("::")
-    return f": a whole file is taken here, name {file} alone" if separator and os.path.isfile(file) else ""
+    return f": this needs a whole file, name {file} alone" if separator and os.path.isfile(file) else ""
 
 
 def _refusal(name: str, error: OSError | ValueError) -> str:
     """Why the system does not give a file, and what to do."""
     number = getattr(error, "errno", None)
     if number == errno.EACCES:
-        return "it may not be read (permission denied): ask its owner, or change its mode or that of its directories"
+        return "it may not be read (permission denied): ask its owner, or change its permissions or those of its directories"
     if number == errno.ELOOP:
         return "it is a symbolic link that leads in a circle: name the file itself"
     return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
@@ -152,7 +152,7 @@ class _Named:
         if self.is_of_path:
             return NotFoundError(f"{self.shown}: name the file by its path, /{self.place}", _READ)
         return NotFoundError(
-            f"{self.shown}: addresses are not read here: download the file first{self.command(True)}, and name the copy", _READ
+            f"{self.shown}: this needs a local file: download the file first{self.command(True)}, and name the copy", _READ
         )
 
 

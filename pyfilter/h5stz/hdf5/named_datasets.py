@@ -36,7 +36,7 @@ def dataset_named(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
     """
     if (found := objects.found_dataset(file, path)) is not None:
         return found
-    raise StzError(f"{path} is no dataset of {name}: {why_none(file, path, name)}", _ARGUMENT)
+    raise StzError(f"{path} is not a dataset of {name}: {why_none(file, path, name)}", _ARGUMENT)
 
 
 def dataset_with_samples(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
@@ -65,7 +65,7 @@ def why_none(file: h5py.Group, path: str, name: str) -> str:
     except HDF5_ERRORS:
         return f"{missing_part(file, path)}. {_listed(name)}"
     if isinstance(found, h5py.h5t.TypeID):
-        return f"it is a type that has a name, and has no samples. {_listed(name)}"
+        return f"it is a named type, which has no samples. {_listed(name)}"
     inner = [objects.name_of(each) for each in _datasets_below(found)]
     cure = f"name one in it, such as {inner[0]}" if inner else "there is none in it"
     return f"it is a group, {cure}. {_listed(name)}"
@@ -136,12 +136,12 @@ class _Search:
         for part in parts:
             here = at + b"/" + part
             if not isinstance(group, h5py.h5g.GroupID):
-                return f"{_text(at)} is no group, so that nothing is in it"
+                return f"{_text(at)} is not a group"
             try:
                 link = group.links.get_info(part)
             except HDF5_ERRORS:
                 if part == b"..":
-                    return ".. means nothing in a path of HDF5: give the whole path, from / on"
+                    return "HDF5 paths have no ..: give the whole path, from / on"
                 return f"there is no {_text(here)}{_proposal(group, part, _text(at) or '/')}"
             try:
                 group = h5py.h5o.open(group, part)
@@ -167,7 +167,7 @@ class _Search:
         if link.type == h5py.h5l.TYPE_HARD:
             cure = cure_of_file(os.fsdecode(self._file.filename))
             return f"HDF5 cannot open {here}, as the file is damaged there: {cure}"
-        return f"{here} is a link of a kind that only the program knows which made it"
+        return f"{here} is a user-defined link that only its own program can follow"
 
     def _why_not_there(self, name: bytes, target: bytes) -> str:
         """Why an external link leads nowhere: its file is missing, or the object in it."""

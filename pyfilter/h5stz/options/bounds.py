@@ -108,7 +108,7 @@ def psnr_settings(
         reason = (
             nothing_valid("psnr")
             if extremes is None
-            else "psnr= has no meaning for constant data: use lossless=True, which is as small"
+            else "psnr= is undefined for constant data: use lossless=True, which is as small"
         )
         raise NoRangeError(reason, _BOUND_ERROR)
     searches = [_Search(psnr, width, data, settings, chunks) for settings in candidates]

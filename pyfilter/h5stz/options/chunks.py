@@ -24,7 +24,7 @@ def warn_if_small(chunk: Sequence[int], dtype: npt.DTypeLike, stacklevel: int) -
     size = math.prod(chunk) * np.dtype(dtype).itemsize
     if size < SMALL:
         warnings.warn(
-            f"chunks {tuple(chunk)} have {counted(size, 'byte')}: those of less than 4 KiB hardly get smaller, best are 1 to "
+            f"chunks {tuple(chunk)} have {counted(size, 'byte')}: chunks of less than 4 KiB hardly get smaller, best are 1 to "
             "64 MiB (h5stz.suggest_chunks)",
             UserWarning,
             stacklevel + 1,

@@ -89,7 +89,7 @@ def fill_value_of(
     mask_fills = scan.mask_fills()
     if mask_fills:
         if fill_value is False or len(mask_fills) > 1:
-            raise StzError("the data are masked: give the number that masked samples are stored as with fill_value=", _OPTION)
+            raise StzError("the data are masked: give fill_value=, the number that is stored for masked samples", _OPTION)
         return elements.fill_bits(mask_fills.pop(), dtype), "masked array"
     if scan.masked:
         return None, None
@@ -105,7 +105,7 @@ def _given(fill_value: Real, dtype: DType | None) -> int | None:
     number = checked_number("fill_value", fill_value)
     if dtype is None:
         raise StzError(
-            f"fill_value={fill_value!r} needs to know the type: give data= or dtype= too, or give the dataset itself "
+            f"fill_value={fill_value!r} needs the type: give data= or dtype= too, or give the dataset itself "
             "this fillvalue and leave the option out",
             _ARGUMENT,
         )

@@ -64,11 +64,11 @@ def checked_bound(numbers_given: Mapping[str, object], lossless: object) -> tupl
         raise StzError(f"{name}={real!r} must be a finite number that is zero or more (lossless=True keeps every bit)", _BOUND)
     bound = float(real)
     if name == "pointwise_relative" and bound >= 1:
-        raise StzError(f"pointwise_relative={bound!r} must be below 1: it is a share of each sample", _BOUND)
+        raise StzError(f"pointwise_relative={bound!r} must be below 1: it is relative to each sample", _BOUND)
     if name == "psnr" and bound == 0:
         raise StzError("psnr=0 dB would allow errors as large as the range: give a greater one", _BOUND)
     if name == "ratio" and bound <= 1:
-        raise StzError(f"ratio={bound:g} must be above 1: bytes of the data over compressed ones", _BOUND)
+        raise StzError(f"ratio={bound:g} must be above 1: it is array bytes / compressed bytes", _BOUND)
     return name, bound
 
 
@@ -108,7 +108,7 @@ def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object)
     if not 1 <= len(given) <= most or not falling:
         raise StzError(f"layer_bounds={given} must be 1 to {most} falling numbers above 0, in the units of the data", _OPTION)
     if layers not in (1, len(given) + 1):
-        raise StzError(f"layers={layers!r}: these layer_bounds make {len(given) + 1} layers: leave layers= away", _OPTION)
+        raise StzError(f"layers={layers!r}: these layer_bounds make {len(given) + 1} layers: omit layers=", _OPTION)
     return given
 
 
@@ -194,7 +194,7 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
     if isinstance(value, (bool, np.bool_)):
         if bound not in ("psnr", "ratio", "lossless"):
             raise StzError(
-                f"enhance=True is for psnr= and ratio=; with {bound}= say enhance='strict', which keeps the bound, or "
+                f"enhance=True needs psnr= or ratio=; with {bound}= say enhance='strict', which keeps the bound, or "
                 "enhance='relaxed', with which errors may be up to 1.5 times the bound",
                 _OPTION,
             )
@@ -205,5 +205,5 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
     if layers > 1 and code != _core.CHOICES["enhance"]["strict"]:
         raise StzError("a filter (enhance=) is for full precision: with layers= only enhance='strict' is possible", _OPTION)
     if bound == "pointwise_relative":
-        raise StzError("enhance= is for absolute bounds, not for pointwise_relative=", _OPTION)
+        raise StzError("enhance= needs an absolute bound, not pointwise_relative=", _OPTION)
     return code

@@ -66,7 +66,7 @@ class Precision:
         if best > self.max_error and not self.lenient:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept when the data were compressed, errors of up to "
-                f"{best:g}: ask for that, or for all there is",
+                f"{best:g}: give a max_error of at least that, or none",
                 _BOUND,
             )
         return self.max_error
@@ -86,16 +86,16 @@ class Precision:
         assert self.max_error is not None
         if mode != _core.MODES["pointwise_relative"] or bound >= 1:
             raise StzError(
-                f"max_error={self.max_error:g}: the data were compressed with loss before, and nobody knows how large their "
-                "errors are: leave max_error= away to read all there is",
+                f"max_error={self.max_error:g}: the data came from another lossy file, and their errors were not "
+                "recorded: omit max_error= to read with full precision",
                 _BOUND,
             )
         error = validity.absolute_error(bound, np.asarray(samples), () if fill is None else (fill,))
         if error > self.max_error:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept: the bound is {bound:g} of each sample, which allows "
-                f"errors of up to {error:g} here. Ask for that, or for all there is; with layers=2 or more when they are "
-                "compressed, errors are measured in the units of the data",
+                f"errors of up to {error:g} here. Give a max_error of at least that, or none. Data compressed with layers=2 or "
+                "more have errors measured in their units",
                 _BOUND,
             )
 
@@ -158,7 +158,7 @@ def errors_by_layers(infos: Iterable[Mapping[str, Any]]) -> list[float]:
 def checked_precision(max_error: SupportsFloat | None, layers: SupportsIndex | None) -> Precision:
     """The Precision that arguments of a read ask for."""
     if max_error is not None and layers is not None:
-        raise StzError("max_error= and layers= say the same in two ways: give one of them", _ARGUMENT)
+        raise StzError("max_error= and layers= exclude each other: give one of them", _ARGUMENT)
     if layers is not None:
         return Precision(layers=checked_count("layers", layers, _core.MAX_LAYERS))
     if max_error is None:

@@ -20,7 +20,7 @@ _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 VARIABLE = "H5STZ_COMPRESS"
 CACHE_VARIABLE = "H5STZ_COMPRESS_CACHE"
 
-_FORM = "PATTERN=absolute:B, PATTERN=pointwise_relative:R or PATTERN=lossless, then ,block=region or ,fill_value=X where wanted"
+_FORM = "PATTERN=absolute:B, PATTERN=pointwise_relative:R or PATTERN=lossless, then for example ,block=region or ,fill_value=X"
 # The last "=BOUND" counts: a path may have such characters itself.
 _RULE = re.compile(
     r"(?P<pattern>.*)=(?P<options>(?P<bound>absolute|relative|psnr|pointwise_relative|lossless)(?:[=:,].*)?)", re.DOTALL
@@ -32,14 +32,14 @@ _SHARE = re.compile(r"\A(pointwise_relative[=:])([0-9.]+(?:[eE][+-]?[0-9]+)?)%")
 REASONS = {
     "type": "not of float16, float32 or float64",
     "rank": "a scalar",
-    "one axis": "1-D, as the scales of dimensions are: name it without wildcards",
+    "one axis": "1-D, like dimension scales: name it without wildcards",
     "small": "less than 64 KiB",
     "layout": "compact, external or virtual",
     "filters": "has filters of its own",
-    "allocation": "is to be allocated at once",
+    "allocation": "allocated at creation",
     "small chunks": "chunks of less than 4 KiB",
     "parallel": "in a file of parallel HDF5",
-    "refused": "HDF5 did not create it so",
+    "refused": "HDF5 refused to create it compressed",
 }
 
 

@@ -32,7 +32,7 @@ def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tu
             )
     numbers = {axis % rank for axis in given}
     if len(numbers) < len(given):
-        raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)
+        raise StzError(f"axes={axes!r} contains an axis twice", _ARGUMENT)
     return tuple(sorted(numbers))
 
 
@@ -53,4 +53,4 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:
     if out.shape != shape:
         raise StzError(f"out has the shape {out.shape}, the result {shape}: give {wanted}", _CAPACITY)
     if not out.flags.writeable:
-        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)
+        raise StzError(f"out is read-only: give {wanted}", _ARGUMENT)

@@ -124,14 +124,14 @@ class DatasetReader:
         """Has what a read has lost in the statistics, and warns of it."""
         if losses is not None and losses.found:
             self.stats.damaged(losses.found)
-            damage.warn(losses.found, losses.value, selection.shape, self._name, "view.damage lists all of it")
+            damage.warn(losses.found, losses.value, selection.shape, self._name, "view.damage lists all damage")
 
     def _refuse_if_enhanced(self) -> None:
         """Fails if h5py might return samples that a filter has enhanced."""
         if client_data(self.dataset) and STZ.from_dataset(self.dataset).resolved.settings.may_be_relaxed:
             raise StzError(
-                f"{self._name} is read through h5py, as {self.fallback_reason}, and so with its enhancement: "
-                "enhance=False needs a file that is open for reading only",
+                f"{self._name} is read through h5py, as {self.fallback_reason}, which applies the enhancement: "
+                "enhance=False needs a file that is open read-only",
                 _ARGUMENT,
             )
 

@@ -86,7 +86,7 @@ class OpenChunks:
             return kept
         with naming_stream(self._dataset, self._index.offset(chunk)):
             if stored.size > self._index.largest_stream:  # up to 4 GiB, which nobody should have to allocate
-                text = f"is said to take {stored.size} bytes, more than any stream of it: the file is damaged"
+                text = f"has a stated size of {stored.size} bytes, more than any stream of it: the file is damaged"
                 raise StzError(text, _CORRUPT)
             fresh = self._by_ranges(stored, head) or self._by_content(chunk, kept)
             if isinstance(fresh, Instead) or fresh is kept or fresh.holds(self._index.chunks, self._dataset.dtype):

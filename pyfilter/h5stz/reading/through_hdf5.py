@@ -71,7 +71,7 @@ class ThroughHdf5:
         elif settings.largest_error > precision.max_error:
             raise StzError(
                 f"max_error={precision.max_error:g} is less than the bound of {self.dataset.name}, {settings.largest_error:g}, "
-                f"and all of it is read through h5py, as {self.index.reason}: ask for that, or for all there is",
+                f"and all of it is read through h5py, as {self.index.reason}: give a max_error of at least that, or none",
                 _BOUND,
             )
         return samples

@@ -106,7 +106,7 @@ def _not_openable(file: h5py.h5f.FileID, filename: str) -> str | None:
         reopen = "a remote file can be pickled if h5stz.open opens it by its address"
         return f"h5py reads its file from a Python object: {_BY_NAME}; {reopen}"
     if driver not in (h5py.h5fd.SEC2, h5py.h5fd.STDIO):
-        return f"its file is open through a driver of HDF5 that other processes would have to be told of: {_BY_NAME}"
+        return f"its file is open through an HDF5 driver that another process cannot set up: {_BY_NAME}"
     if file_stamp(filename) is None:
         return f"there is no file {filename} (any more): was it moved, or the working directory changed? Then open it again"
     return None
@@ -260,7 +260,7 @@ class _Opened:
                 self._remote.close()
             raise StzReadError(
                 f"{place.filename} has no dataset {place.name} of {counted(place.rank, 'axis', 'axes')} and dtype "
-                f"{place.dtype}: it is another file than that of the view, or was written anew. Make the view again",
+                f"{place.dtype}: the file was replaced or rewritten. Make the view again",
                 _READ,
             )
         self.reader = reader_of(dataset, place.cache_bytes, Stats(), place.verify, place.on_error)

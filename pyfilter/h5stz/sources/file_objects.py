@@ -90,7 +90,7 @@ class ObjectBytes:
         except Exception as unknown:
             if error is not None:
                 return
-            text = f"it cannot be told whether the file has changed, {shortened(unknown)}: {_AGAIN}"
+            text = f"it is unknown whether the file has changed, {shortened(unknown)}: {_AGAIN}"
             raise StzReadError(text, _READ) from unknown
         self._changed = self._changed or any(now[name] != told for name, told in self._version.items() if name in now)
         if self._changed:

@@ -110,7 +110,7 @@ class GivenFile(ReadOnlyFile):
                 while done < len(wanted):
                     part = memoryview(self._file.read(len(wanted) - done)).cast("B")
                     if not part:
-                        raise EOFError(f"it ends after {self._at + done} bytes, and said that it has {self._size}")
+                        raise EOFError(f"it ends after {self._at + done} bytes, but its size was given as {self._size}")
                     wanted[done : done + len(part)] = part
                     done += len(part)
         except Exception as error:  # whatever an object of somebody else raises
@@ -128,5 +128,5 @@ class GivenFile(ReadOnlyFile):
             position = self._file.seek(0, os.SEEK_END)
             return int(position if isinstance(position, int) else self._file.tell())
         except Exception as error:
-            text = f"{self.name} cannot be read at any position, {shortened(error)}: read it into io.BytesIO first"
+            text = f"{self.name} cannot be read at arbitrary positions, {shortened(error)}: read it into io.BytesIO first"
             raise StzReadError(text, _READ) from error

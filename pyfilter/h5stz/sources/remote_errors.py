@@ -35,29 +35,32 @@ _NAMES = (
         ("ServerTimeoutError", "TimeoutError", "ReadTimeoutError", "ConnectTimeoutError", "ConnectionTimeoutError"),
         f"no answer came in time: {_LATER}, or check the network and its proxies",
     ),
-    (("EndpointConnectionError", "ClientConnectorError", "ClientProxyConnectionError"), f"no server is reached: {_NETWORK}"),
-    (("InvalidURL", "InvalidUrlClientError", "ParamValidationError"), "it is no address that can be asked for: check it"),
+    (
+        ("EndpointConnectionError", "ClientConnectorError", "ClientProxyConnectionError"),
+        f"no server can be reached: {_NETWORK}",
+    ),
+    (("InvalidURL", "InvalidUrlClientError", "ParamValidationError"), "the address is invalid: check it"),
     (("ServerDisconnectedError", "ClientPayloadError", "ClientOSError"), f"the connection was cut off: {_LATER}"),
-    (("BadZipFile", "BadGzipFile", "LZMAError"), "the file is not such an archive as the address says: check what it is"),
-    (("TooManyRedirects",), "the server sends from one address to the next, in circles: open it in a browser to see why"),
+    (("BadZipFile", "BadGzipFile", "LZMAError"), "the file is not the kind of archive that the address states: check the file"),
+    (("TooManyRedirects",), "the server redirects in a circle: open it in a browser to see why"),
 )
 #: Meanings of numbers of the system, and of status codes of HTTP.
 _NUMBERS = {
     errno.ECONNREFUSED: f"no server listens there (connection refused): {_NETWORK}",
     errno.ECONNRESET: f"the connection was cut off: {_LATER}",
-    errno.ENETUNREACH: f"the network is not reached: {_NETWORK}",
-    errno.EHOSTUNREACH: f"the host is not reached: {_NETWORK}",
+    errno.ENETUNREACH: f"the network is unreachable: {_NETWORK}",
+    errno.EHOSTUNREACH: f"the host is unreachable: {_NETWORK}",
     errno.ETIMEDOUT: f"no answer came in time: {_LATER}, or check the network and its proxies",
 }
 _STATUS = {
     404: "there is no such file (404): check the address",
     410: "the file is gone (410): ask who served it",
-    401: "the server wants to know who asks (401): {login}",
+    401: "the server requires authentication (401): {login}",
     403: "the server refuses access (403): {login}{signed}",
-    407: "a proxy wants to know who asks (407): set it up in the environment, such as https_proxy=http://USER:PASSWORD@HOST:PORT",
-    408: f"the server gave up waiting (408): {_LATER}",
+    407: "a proxy requires authentication (407): set it in the environment, such as https_proxy=http://USER:PASSWORD@HOST:PORT",
+    408: f"the server timed out (408): {_LATER}",
     416: "the server does not have these bytes (416): the file may have changed, open it again",
-    429: f"the server says that it is asked too often (429): {_LATER}, or with fewer threads and processes",
+    429: f"the server receives too many requests (429): {_LATER}, or with fewer threads and processes",
 }
 
 
@@ -81,7 +84,7 @@ def meaning(error: BaseException, protocol: str) -> str:
             return f"the server refuses that ({status}{_reason(each)}): check the address"
     for each in chain:
         if isinstance(each, TypeError) and "keyword argument" in str(each):
-            return f"its file system does not take these storage_options ({each}): check their names"
+            return f"its file system does not accept these storage_options ({each}): check their names"
         number = getattr(getattr(each, "os_error", each), "errno", None)
         names = {kind.__name__ for kind in (*type(each).__mro__, *type(getattr(each, "os_error", None)).__mro__)}
         if number in _NUMBERS:
@@ -144,11 +147,11 @@ def _login(protocol: str) -> str:
     if protocol in ("http", "https"):
         headers = '{"headers": {"Authorization": "Bearer TOKEN"}}'
         return (
-            f"give what it wants, such as storage_options={headers}, or to a command FSSPEC_HTTP='{headers}' in the environment"
+            f"give credentials, such as storage_options={headers}, or to a command FSSPEC_HTTP='{headers}' in the environment"
         )
     if protocol in _ANONYMOUS:
         return f"check bucket, name and credentials; {_anonymous(protocol)}"
-    return "give the credentials that its package wants, in storage_options="
+    return "give the credentials that its package needs, in storage_options="
 
 
 #: Of object stores: the option of those who want no credentials, in Python and in JSON.

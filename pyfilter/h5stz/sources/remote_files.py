@@ -65,7 +65,7 @@ class Address:
         source = RemoteBytes(system, path, self.name, self.retries, self.retry_wait, self.block_bytes)
         version = tuple(sorted((name, str(value)) for name, value in source.version.items()))
         if self.version not in ((), version):
-            raise StzReadError(f"{self.name} is not what it was when it was opened first: open it again and begin anew", _READ)
+            raise StzReadError(f"{self.name} has changed since it was first opened: open it again and start over", _READ)
         return RemoteFile(source, replace(self, version=version))
 
     def local_path(self) -> str | None:
@@ -81,7 +81,7 @@ class Address:
         try:
             system, path = core.url_to_fs(self.url, **self.storage_options)
         except ImportError as error:
-            text = f"{self.name} needs another package ({error}): pip install 'h5stz[remote]' has those for https:// and s3://"
+            text = f"{self.name} needs another package ({error}): pip install 'h5stz[remote]' includes those for https:// and s3://"
             raise ImportError(text, name=error.name) from error
         except Exception as error:  # whatever a file system of somebody else raises
             raise StzReadError(f"{self.name}: {self._not_located(error)}", _READ) from error

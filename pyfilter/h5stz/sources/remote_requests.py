@@ -100,11 +100,11 @@ class RemoteBytes(ObjectBytes):
         if told.get("type") == "directory":
             raise StzReadError(f"{name}: it is {self._described_directory()}", _READ)
         if told.get("size") is None:
-            raise self._only_whole(f"the server does not say how long {name} is")
+            raise self._only_whole(f"the server does not report the size of {name}")
         self.size = int(told["size"])
         self._small = self.size <= small_bytes
         if told.get("partial") is False and "http" in self._protocols() and not self._small:  # rather than of a copy here
-            raise self._only_whole(f"the server does not send parts of {name}")
+            raise self._only_whole(f"the server does not support range requests for {name}")
         self.version = version_of(told)
 
     def check(self, error: BaseException | None = None) -> None:
@@ -116,7 +116,7 @@ class RemoteBytes(ObjectBytes):
             except StzReadError as unknown:
                 if error is not None:
                     return
-                raise StzReadError(f"it cannot be told whether the file has changed: {unknown}", _READ) from unknown
+                raise StzReadError(f"it is unknown whether the file has changed: {unknown}", _READ) from unknown
             if self.changed or any(now.get(name, told) != told for name, told in self.version.items()):
                 self.changed = True
                 text = f"{self.name} was changed while it was open for reading: close it and open it again"
@@ -164,14 +164,14 @@ class RemoteBytes(ObjectBytes):
                 file.seek(address)
                 content: bytes = file.read(self.size - address)
             if len(content) != self.size - address:
-                raise EOFError(f"{counted(len(content), 'byte')} came instead of {self.size - address}")
+                raise EOFError(f"{counted(len(content), 'byte')} received instead of {self.size - address}")
             return content
 
         try:
             content = self._repeated(end, "its last bytes")
         except StzReadError as error:
             if isinstance(error.__cause__, ValueError):  # of fsspec: "range requests" are not supported
-                raise self._only_whole(f"the server does not send parts of {self.name}") from error.__cause__
+                raise self._only_whole(f"the server does not support range requests for {self.name}") from error.__cause__
             raise
         self.stats.add(0, len(content), 0, 0)
         self._last = object()
@@ -280,7 +280,9 @@ class RemoteBytes(ObjectBytes):
             return answer
         if isinstance(answer, BaseException):  # of the user, such as KeyboardInterrupt
             raise answer
-        return None if len(answer) == end - begin else EOFError(f"{counted(len(answer), 'byte')} came instead of {end - begin}")
+        if len(answer) == end - begin:
+            return None
+        return EOFError(f"{counted(len(answer), 'byte')} received instead of {end - begin}")
 
     def _worth_repeating(self, error: BaseException) -> bool:
         """Whether an error may be gone soon, and nobody has tried that yet."""

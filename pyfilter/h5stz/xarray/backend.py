@@ -263,7 +263,9 @@ def _checked_level(level: SupportsIndex) -> int:
     try:
         number = operator.index(level)
     except TypeError:
-        raise StzTypeError(f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
+        raise StzTypeError(
+            f"level={level!r} is not an integer: give 0 for all samples, 1 for every second", _ARGUMENT
+        ) from None
     if not 0 <= number < 64:
         raise StzError(f"level={number}: levels are 0 (all samples) to 63", _ARGUMENT)
     return number

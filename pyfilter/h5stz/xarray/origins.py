@@ -135,7 +135,7 @@ def _is_alike(origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> bool:
 
 
 def _bound_text(mode: str, bound: float) -> str:
-    return f"{mode}={bound!r}" if math.isfinite(bound) else f"{mode} errors that nobody knows"
+    return f"{mode}={bound!r}" if math.isfinite(bound) else f"{mode} errors of unknown size"
 
 
 def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[int, ...], stacklevel: int) -> None:
@@ -152,10 +152,10 @@ def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[
     if _is_alike(origin, stz, chunks):
         why = 'although nothing else changes: the filter does not recognise what engine="h5stz" read, open it with "h5netcdf"'
     warnings.warn(
-        f"variable {name!r} was read from {origin.source}, where it has lost up to "
+        f"variable {name!r} was read from {origin.source}, with errors of up to "
         f"{_bound_text(origin.mode, origin.bound)}, and is "
         f"compressed with loss again, {why}; {total}. Start from the original if there is one, keep its options (give no "
-        "bound and no chunks), or give lossless=True. Of values that were changed since, drop_encoding() says so",
+        "bound and no chunks), or give lossless=True. If its values were changed since, call drop_encoding()",
         UserWarning,
         stacklevel + 1,
     )

@@ -140,7 +140,9 @@ def _check(dataset: object, engine: str) -> None:
         raise ImportError("xarray is not installed: pip install 'h5stz[xarray]'") from error
     if not isinstance(dataset, xarray.Dataset):
         given = type(dataset).__name__
-        raise StzTypeError(f"a {given} is no xarray.Dataset: of a DataArray make one, array.to_dataset(name='x')", _ARGUMENT)
+        raise StzTypeError(
+            f"a {given} is not an xarray.Dataset: convert a DataArray with array.to_dataset(name='x')", _ARGUMENT
+        )
     if engine == "netcdf4":
         raise StzError(
             'engine="netcdf4": netCDF4-python can set its own filters only, xarray has no encoding for others. Write with '

@@ -133,7 +133,7 @@ def check_shape(held: tuple[int, ...], shape: tuple[int, ...]) -> None:
     long = [[extent for extent in extents if extent != 1] for extents in (held, shape)]
     if long[0] != long[1]:
         raise StzError(
-            f"the chunk holds an array of shape {held}, chunks are said to be {shape}: it belongs elsewhere", _CORRUPT
+            f"the chunk holds an array of shape {held}, but the metadata state {shape}: it belongs to another array", _CORRUPT
         )
 
 
@@ -146,7 +146,7 @@ def of_dtype(array: Array, dtype: DType) -> Array:
     } and array.dtype.itemsize == stored.itemsize  # they share their bits
     if array.dtype != stored and not integers:
         raise StzError(
-            f"the chunk holds samples of {array.dtype}, the array is said to be of {dtype}: the metadata are of other chunks",
+            f"the chunk holds samples of {array.dtype}, but the metadata state {dtype}: it belongs to another array",
             _CORRUPT,
         )
     typed: Array = array.view(dtype.newbyteorder(array.dtype.byteorder)).astype(dtype, copy=False)

@@ -44,7 +44,9 @@ def level(array: zarr.Array[Any], level: SupportsIndex, region: Any = ...) -> An
     try:
         number = operator.index(level)
     except TypeError:
-        raise StzTypeError(f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
+        raise StzTypeError(
+            f"level={level!r} is not an integer: give 0 for all samples, 1 for every second", _ARGUMENT
+        ) from None
     if not 0 <= number <= _MOST_LEVELS:
         raise StzError(f"level={number}: levels are 0 (all samples) to {_MOST_LEVELS}", _ARGUMENT)
     wanted = parse_region(region, array.shape, (number,) * len(array.shape)).scaled((1 << number,) * len(array.shape))

@@ -48,11 +48,13 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
         creation = dataset.id.get_create_plist()
         filters = [creation.get_filter(index)[0] for index in range(creation.get_nfilters())]
         if filters != [_core.FILTER_ID]:
-            raise StzError(f"{dataset.name} has the HDF5 filters {filters}: references need h5stz alone", _ARGUMENT)
+            raise StzError(
+                f"{dataset.name} has the HDF5 filters {filters}: references need h5stz as the only filter", _ARGUMENT
+            )
         if confuses_chunks(dataset):
             raise StzError(
-                f"{dataset.name} grows along another axis than the first, and HDF5 does not know where the chunks of such a "
-                "dataset are: copy it to one that does not grow, or read it with h5stz.open",
+                f"{dataset.name} grows along an axis other than the first, and HDF5 cannot locate the chunks of such a "
+                "dataset: copy it to one that does not grow, or read it with h5stz.open",
                 _ARGUMENT,
             )
         partial = any(extent % chunk for extent, chunk in zip(dataset.shape, dataset.chunks or (), strict=True))
@@ -114,7 +116,7 @@ def _typed(buf: Any) -> Array:
             untyped = False
         if untyped:
             raise StzTypeError(
-                f"given is a {type(buf).__name__}, bytes of which nobody knows what numbers they are: give an array, "
+                f"buf is a {type(buf).__name__}, bytes without a dtype: give an array, "
                 "numpy.frombuffer(data, dtype).reshape(shape), and put the codec first, before others that make bytes",
                 _DTYPE,
             )
