@@ -50,7 +50,7 @@ def test_it_is_what_compress_makes(path, tmp_path, words):
     ("words", "message"),
     [
         (("::/time",), "less than"),
-        (("::/none",), "no dataset"),
+        (("::/none",), "is not a dataset"),
         (("", "--ratio", "0.5"), "above 1"),
         (("", "--sample", "0"), "sample"),
     ],

@@ -147,7 +147,7 @@ def test_a_list_of_scales_that_cannot_be_read(file, stored, tmp_path, capsys):
         ("flow/T", ["-o", "x.txt"], "ends with .npy"),
         ("flow/T", ["-o", "x.npy", "--region", "99"], "out of"),
         ("flow/T", ["-o", "x.npy", "--level", "1", "--region", "0:9:2"], "steps"),
-        ("flow/T", ["-o", "x.npy", "--region", "a:b"], "'a:b' is no index. /flow/T has the shape "),
+        ("flow/T", ["-o", "x.npy", "--region", "a:b"], "'a:b' is not an index. /flow/T has the shape "),
         ("flow/T", ["-o", "x.npy", "--axes", "7", "--level", "1"], "axes"),
         ("complex", ["-o", "x.nc"], "netCDF cannot store complex64"),
         ("half", ["-o", "x.nc"], "netCDF cannot store float16"),
