@@ -77,7 +77,7 @@ def test_what_holds_a_part_never_replaces_its_source(folder, capsys, command, th
 
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_directory_that_is_not_there(folder, capsys, command):
-    assert "there is not a directory none/at all: create it first" in said(capsys, command, "none/at all")
+    assert "there is no directory none/at all: create it first" in said(capsys, command, "none/at all")
 
 
 @pytest.mark.parametrize("command", WRITERS)
@@ -209,7 +209,7 @@ def to_hdf5(path):
 def test_functions(folder, write):
     with pytest.raises(FileNotFoundError) as caught:
         write("none/x.nc")
-    assert str(caught.value) == "none/x.nc: there is not a directory none: create it first"
+    assert str(caught.value) == "none/x.nc: there is no directory none: create it first"
     with pytest.raises(OSError) as caught:
         write(Path("other.h5/x.nc"))
     assert str(caught.value).startswith("other.h5/x.nc: other.h5 is not a directory")

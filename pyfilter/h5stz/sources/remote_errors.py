@@ -1,6 +1,6 @@
-"""What errors of file systems of fsspec mean, and what to do.
+"""Meaning and remedy of errors of fsspec file systems.
 
-They are exceptions of aiohttp, botocore, s3fs and others, which are told by their names: no package is imported for that.
+The exceptions come from aiohttp, botocore, s3fs and others. They are recognised by name, so no package is imported.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ _STATUS = {
 
 
 def meaning(error: BaseException, protocol: str) -> str:
-    """What an error means and what to do, in a line; with what it says itself where that is not known.
+    """The meaning of an error and the remedy, in a line. For unknown errors, their own text.
 
     Args:
-        error: of a file system.
-        protocol: how its addresses begin, such as "https" and "s3".
+        error: the error of a file system.
+        protocol: protocol of the address, such as "https" or "s3".
     """
     words = {"login": _login(protocol), "anonymous": _anonymous(protocol)}
     words["signed"] = ". A signed address may have expired: get a new one" if protocol in ("http", "https") else ""
@@ -100,23 +100,23 @@ def meaning(error: BaseException, protocol: str) -> str:
 
 
 def is_not_there(error: BaseException) -> bool:
-    """Whether an error says that there is no such file."""
+    """True if an error means that the file does not exist."""
     found = [status for each in _chain(error) if (status := _status(each)) is not None]
     return found[0] in (404, 410) if found else isinstance(error, FileNotFoundError) and error.__cause__ is None
 
 
 def is_about_tls(error: BaseException) -> bool:
-    """Whether the server and this machine cannot agree on how to talk to each other, now and later."""
+    """True for TLS errors between the server and this machine, which are permanent."""
     return any(kind.__name__ in ("ClientSSLError", "SSLError", "CertificateError") for kind in type(error).__mro__)
 
 
 def without_secrets(text: str) -> str:
-    """A message of somebody else without user, password and query of addresses."""
+    """A message of another package without user, password and query of addresses."""
     return _SECRETS.sub(r"\1\2", text)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it follows from."""
+    """An error and its causes."""
     seen: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in seen:
@@ -128,7 +128,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The status of HTTP that an error is about."""
+    """The HTTP status of an error."""
     response = getattr(error, "response", None)
     told = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
     number = getattr(error, "status", told)
@@ -143,7 +143,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _login(protocol: str) -> str:
-    """What to give to a server that wants to know who asks."""
+    """The remedy for a server that requires authentication."""
     if protocol in ("http", "https"):
         headers = '{"headers": {"Authorization": "Bearer TOKEN"}}'
         return (

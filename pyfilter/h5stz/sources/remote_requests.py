@@ -1,7 +1,7 @@
-"""Byte ranges of a file behind fsspec: few requests, many under way at once, repeated where that may help, counted.
+"""Byte ranges of a file behind fsspec: few requests, many in parallel, repeated if useful, counted.
 
-Only what fsspec documents for every file system is used: info() and cat_ranges(). What comes back has the length that was asked
-for and belongs to the version of the file that was found first, or it is an error.
+Only functions that fsspec documents for every file system are used: info() and cat_ranges(). A response has the requested
+length and belongs to the version of the file found first; otherwise an error is raised.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ class RemoteStats:
 
 
 class RemoteBytes(ObjectBytes):
-    """The bytes of a file in a file system of fsspec.
+    """The bytes of a file in an fsspec file system.
 
     Attributes:
-        name: its address without what may be secret, for messages.
-        size: bytes of the file.
-        version: what tells this version of the file from others, as far as the file system says it; at least its size.
-        changed: whether another version was met.
-        failure: the StzReadError of the last request that was given up, or of a changed file; None before the first one.
+        name: the address for messages, without secrets.
+        size: size of the file in bytes.
+        version: identifies this version of the file, as far as the file system provides it; at least its size.
+        changed: True if another version was found.
+        failure: the StzReadError of the last request that failed finally, or of a changed file; None before the first one.
         stats: RemoteStats.
     """
 
@@ -108,7 +108,7 @@ class RemoteBytes(ObjectBytes):
         self.version = version_of(told)
 
     def check(self, error: BaseException | None = None) -> None:
-        """As of ObjectBytes."""
+        """See ObjectBytes."""
         last = self._last
         if self.changed or last is not self._compared:
             try:
@@ -125,15 +125,15 @@ class RemoteBytes(ObjectBytes):
             self._compared = last
 
     def may_have(self, address: int, size: int) -> bool:
-        """As of ObjectBytes."""
+        """See ObjectBytes."""
         return address + size <= self.size
 
     def read(self, address: int, size: int) -> memoryview:
-        """As of ObjectBytes."""
+        """See ObjectBytes."""
         return self.read_all([(address, size)])[0]
 
     def read_all(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
-        """As of ObjectBytes; ranges that are near become one request."""
+        """See ObjectBytes. Adjacent ranges become one request."""
         if not ranges:
             return []
         spans = _joined(ranges)
@@ -152,9 +152,9 @@ class RemoteBytes(ObjectBytes):
         return result
 
     def last_bytes(self, address: int) -> memoryview:
-        """The bytes from `address` (not 0) to the end of the file; StzReadError if the server sends whole files only.
+        """The bytes from `address` (not 0) to the end of the file. StzReadError if the server sends whole files only.
 
-        A file of HTTP that was opened notices that before the whole file is transferred, cat_ranges() does not.
+        An open HTTP file detects that before the whole file is transferred; cat_ranges() does not.
         """
         if "http" not in self._protocols():
             return self.read(address, self.size - address)
@@ -178,7 +178,7 @@ class RemoteBytes(ObjectBytes):
         return memoryview(content)
 
     def _only_whole(self, text: str) -> StzReadError:
-        """The error of a file that its server gives only as a whole, unless it is no HDF5 file, such as a page to log in."""
+        """The error for a file that its server sends only as a whole, or that is not an HDF5 file, such as a login page."""
         content = b""
         try:
             # Of HTTP, what is not read is not transferred.
@@ -190,7 +190,7 @@ class RemoteBytes(ObjectBytes):
         return StzReadError(f"{text}, {_WHOLE}" if other is None else f"{self.name}: {other}", _READ)
 
     def _last_name(self) -> str:
-        """What the file is called without its directories."""
+        """Name of the file without directories."""
         return self.name.rstrip("/").rpartition("/")[2]
 
     def _described_directory(self) -> str:
@@ -203,7 +203,7 @@ class RemoteBytes(ObjectBytes):
         return "a directory: give the address of an HDF5 file"
 
     def why_not(self, said: str) -> str:
-        """What the file is, which HDF5 cannot open, and what to do. `said`: the message of HDF5."""
+        """The format of a file that HDF5 cannot open, and the remedy. `said`: the message of HDF5."""
         content = bytes(self.read(0, min(self.size, file_formats.LOOKED_AT))) if self.size else b""
         return file_formats.why_not(content, said, self._last_name(), "address")
 
@@ -212,7 +212,7 @@ class RemoteBytes(ObjectBytes):
         return (named,) if isinstance(named, str) else tuple(named)
 
     def _told(self) -> Mapping[str, Any]:
-        """What the file system says of the file now."""
+        """The file system's present information about the file."""
 
         def ask() -> Mapping[str, Any]:
             self._system.invalidate_cache(self._path)  # of listings: s3fs would answer from an old one
