@@ -231,7 +231,7 @@ class FileBytes:
         return ours if same else None
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raises StzError if the file changed since it was opened. `error`: the error that resulted from the change, or None."""
+        """Raises StzError if the file changed since it was opened. `error`: the error that the change caused, or None."""
         if self._now() != self._stamp:
             text = "the file was changed while it was open for reading: close it and open it again"
             raise StzReadError(text, _READ) from error
