@@ -1,10 +1,10 @@
 """h5stz: error-bounded lossy and lossless compression of scientific arrays, for HDF5 and in memory.
 
-An import registers the filter with h5py. It adds the directory of the filter to the environment variable HDF5_PLUGIN_PATH,
-which copies of HDF5 that load later and child processes read. On Linux it also tells the copies that are loaded
-(H5PLappend). With H5STZ_EVERYWHERE=0 in the environment it does the first alone.
+Importing the package registers the filter with h5py. It also adds the directory of the plug-in to the environment variable
+HDF5_PLUGIN_PATH, for child processes and for copies of HDF5 that are loaded later. On Linux it registers the plug-in with the
+copies that are already loaded (H5PLappend). With H5STZ_EVERYWHERE=0 in the environment, only h5py gets the filter.
 
-Names of whole files, of region reads, and of dask and xarray load when they are used.
+The names for whole files, region reads, dask and xarray are loaded on first use.
 """
 
 from __future__ import annotations
@@ -128,12 +128,13 @@ __all__ = [
 
 @with_options_of(STZ)
 def cd_values(**options: Unpack[Options]) -> tuple[int, ...]:
-    """The filter's client data (tuple of ints from 0 to 2^32 - 1, docs/cd_values.md) for the options of `STZ`.
+    """The filter's parameters (client data) for options of `STZ`: a tuple of ints from 0 to 2^32 - 1 (docs/cd_values.md).
 
     For programs that set the filter themselves: H5Pset_filter, nccopy, h5repack.
 
     Raises:
-        StzError: (a ValueError) as STZ does; TypeError: a misspelt or positional option.
+        StzError: (a ValueError) as for STZ.
+        TypeError: an unknown or positional option.
     """
     return STZ(**options).filter_options
 

@@ -1,4 +1,4 @@
-"""Arrays to bytes and back, in memory, without HDF5."""
+"""Compression of arrays in memory, without HDF5."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ _HDF5_SIGNATURE = b"\x89HDF\r\n"
 
 @dataclass(frozen=True)
 class Layer:
-    """What a precision layer of a stream takes and gives, together with those before it.
+    """Size and error of a stream that is read up to one precision layer.
+
+    All values count this layer and those before it.
 
     Attributes:
-        bytes: of the stream, at full resolution.
-        max_error: the largest distance of a sample from what was compressed, in the units of the data. It was measured when
-            several layers were written. A stream with a single layer was not measured. For it, this is what it promises: 0.0
-            if it holds every bit (lossless, palette, constant, raw), else `relaxed_bound`, or None if that is a point-wise
-            bound, which says nothing in the units of the data.
-        rmse: the root of the mean squared distance; 0.0 if the stream holds every bit; None if it was not measured, as for a
-            patched stream.
+        bytes: bytes of the stream that must be read at full resolution.
+        max_error: largest absolute error against the compressed array, in the units of the data. Streams with several layers
+            store the measured error. A stream with a single layer was not measured. Its value is 0.0 if the stream holds every
+            bit (lossless, palette, constant, raw), and `relaxed_bound` otherwise. It is None for a pointwise relative bound,
+            which gives no error in the units of the data.
+        rmse: root mean squared error, in the units of the data. 0.0 if the stream holds every bit; None if it was not
+            measured, as for a patched stream.
     """
 
     bytes: int
@@ -57,35 +59,35 @@ class Layer:
 
 @dataclass(frozen=True)
 class StreamInfo:
-    """What a compressed stream says of itself.
+    """Properties of a compressed stream, read from its header.
 
     Attributes:
-        shape: of the array.
-        dtype: of the array with its byte order; uint8 for an array of bool.
+        shape: shape of the array.
+        dtype: dtype of the array, with its byte order; uint8 for an array of bool.
         mode: "lossless", "absolute" or "pointwise_relative".
-        bound: in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for lossless. For a
-            patched stream: the largest bound of any part of it.
-        fill_value: the number that marks missing samples, or None.
+        bound: the error bound. It is in the units of the data, or relative to each sample for "pointwise_relative"; 0.0 for
+            lossless. For a patched stream: the largest bound of any part.
+        fill_value: the number that marks missing values, or None.
         block: "default", "region" or "throughput".
-        format_version: of the stream (docs/format.md).
-        levels: resolution levels; level l is the array at every 2**l-th sample.
-        level_bytes: for each level the length of the prefix of the stream that it needs, level 0 (everything) first.
-        form: how the samples are stored: "constant", "raw", "blocks of ..."; "patched: " and the form of what lies beneath the
-            patches.
-        patches: boxes that were written again after the rest had been compressed, each stored on its own.
-        bound_used: the samples may differ from those that were compressed first, so they must not be quantised again;
-            in lossless mode: they came out of a lossy stream.
-        accumulated_bound: bound between the samples and what was compressed first, if these came out of another lossy
-            stream, in the unit of `bound`; None if that was not recorded, infinity if something was lost and nobody knows how
-            much.
-        content_check: whether verify() can compare what is decoded with what the writer saw; None: the bytes that would tell
-            are missing. Of a patched stream: of what lies beneath the patches.
-        array_bytes: size of the array.
-        stream_bytes: size of the stream.
-        layers: of each precision layer (Layer), in the order of reading; a single one unless the stream was written with more.
-            For a patched stream: those of what lies beneath the patches, but max_error counts the patches.
-        enhanced: decoded samples are brought nearer to the originals by a filter (`STZ(enhance=)`).
-        relaxed_bound: what is promised in place of `bound` where samples are enhanced; else the bound.
+        format_version: version of the stream format (docs/format.md).
+        levels: number of resolution levels. Level l is the array at every 2**l-th sample.
+        level_bytes: for each level, the number of bytes from the start of the stream that decoding needs. Level 0 (full
+            resolution) comes first.
+        form: how the samples are stored: "constant", "raw" or "blocks of ...". A patched stream has "patched: " and the form
+            of its base stream.
+        patches: number of boxes that were rewritten later and are stored separately.
+        bound_used: True if the samples may already differ from the original by up to the bound, so they must not be quantized
+            again. For lossless mode: True if the samples were decoded from a lossy stream.
+        accumulated_bound: bound on the error against the original array if the samples came from another lossy stream, in the
+            unit of `bound`. None if it was not recorded. Infinity if data were lost and the error is unknown.
+        content_check: True if verify() can compare the decoded values with checksums that the writer stored. None: the bytes
+            that would tell are missing. For a patched stream: of the base stream.
+        array_bytes: size of the array in bytes.
+        stream_bytes: size of the stream in bytes.
+        layers: a Layer for each precision layer, in reading order. There is one unless the stream was written with more. For a
+            patched stream: the layers of the base stream, with a max_error that includes the patches.
+        enhanced: True if a stored filter corrects the decoded samples (`STZ(enhance=)`).
+        relaxed_bound: the bound that holds where samples are enhanced; equal to `bound` otherwise.
     """
 
     shape: tuple[int, ...]
@@ -110,7 +112,7 @@ class StreamInfo:
 
     @property
     def ratio(self) -> float:
-        """array_bytes / stream_bytes."""
+        """Compression ratio: array_bytes / stream_bytes."""
         return self.array_bytes / self.stream_bytes
 
 
@@ -119,16 +121,16 @@ def compress(array: npt.ArrayLike, **options: Unpack[Options]) -> bytes:
     """Compresses an array.
 
     Args:
-        array: ndarray, masked array (masked samples are stored as the fill value) or what numpy.asarray() takes: float16/32/64,
-            (u)int8-64, bool (stored as uint8), complex64/128; any shape, strides and byte order.
-        **options: as of `STZ`, but `data` is this array unless given (a part of a dataset: give the whole as `data`), and
-            threads=None takes as many as the environment variable H5STZ_THREADS says, or 1.
+        array: an ndarray, a masked array, or anything that numpy.asarray() accepts. Dtypes: float16/32/64, (u)int8-64, bool
+            (stored as uint8), complex64/128. Any shape, strides and byte order. Masked samples are stored as the fill value.
+        **options: the options of `STZ`. Two defaults differ: `data` is this array (if it is part of a dataset, pass the whole
+            dataset as `data`), and threads=None uses the number in the environment variable H5STZ_THREADS, or 1.
 
     Returns:
-        bytes: the stream, at most 64 bytes longer than the array. It knows shape, dtype and byte order.
+        bytes: the stream, at most 64 bytes longer than the array. It stores shape, dtype and byte order.
 
     Raises:
-        StzError: (a ValueError) with what to do about it.
+        StzError: (a ValueError) the array or an option is invalid; the message names the remedy.
     """
     return _encoded(array, None, options)
 
@@ -137,28 +139,29 @@ def compress(array: npt.ArrayLike, **options: Unpack[Options]) -> bytes:
 def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options]) -> bytes:
     """Compresses an array that was decompressed from a stream and then changed in part.
 
-    Samples that have the bits to which `previous` decompresses have them again in the new stream; only the others get their
-    bound. Rounds of decompressing, changing and compressing therefore add up to no more than one bound for any sample. The new
-    stream states a bound that holds for all samples: the largest of what was kept and of what was written. What a lossless
-    `previous` had lost before is in `accumulated_bound`.
+    Samples that still have the values decoded from `previous` keep exactly these values in the new stream. Only the changed
+    samples are quantized, with the bound of `options`. Repeated rounds of decompressing, changing and compressing therefore
+    cost each sample at most one bound. The new stream states a bound that holds for all samples: the largest bound of the kept
+    and the newly written ones. If `previous` is lossless but its samples were decoded from a lossy stream, `accumulated_bound`
+    records that earlier error.
 
-    `previous` may hold its samples exactly although it was given a bound: if it is constant, raw or has few values
-    (`bound_used` of info() is False). Then all samples get their bound. Those that were not changed may change, once, by up to
-    one bound.
+    A stream that was given a bound may still hold its samples exactly: if it is constant, raw or has few distinct values
+    (`bound_used` of info() is False). All samples are then quantized with the bound. Unchanged samples may therefore change
+    once, by at most one bound.
 
-    The HDF5 filter does this by itself for chunks that it recognises (docs/rewriting.md).
+    The HDF5 filter does this itself for chunks that it recognises (docs/rewriting.md).
 
     Args:
-        array: as of compress(), of the shape and dtype of `previous`.
-        previous: the stream (bytes-like) that the array came from.
-        **options: as of compress().
+        array: as for compress(); must have the shape and dtype of `previous`.
+        previous: the stream (bytes-like) from which the array was decompressed.
+        **options: as for compress().
 
     Returns:
-        bytes: the stream. If nothing was changed and `previous` has used its bound, it is `previous` byte for byte.
-        content_check=True adds the check if `previous` has none.
+        bytes: the stream. It equals `previous` byte for byte if no sample was changed and `bound_used` of `previous` is True.
+            With content_check=True the check is added if `previous` has none.
 
     Raises:
-        StzError: (a ValueError) as compress(); also where `previous` is damaged, or of an array of another shape or dtype.
+        StzError: (a ValueError) as for compress(); also if `previous` is damaged or holds an array of another shape or dtype.
     """
     header = info(previous)
     samples = np.asanyarray(array)
@@ -173,7 +176,7 @@ def rewrite(array: npt.ArrayLike, previous: BytesLike, **options: Unpack[Options
 
 
 def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options) -> bytes:
-    """The stream of an array under the options of compress()."""
+    """Compresses an array with the options of compress()."""
     samples = np.asanyarray(array)
     fill = options.get("fill_value")
     if elements.is_masked(samples) and samples.dtype.kind == "f" and isinstance(fill, (float, np.floating)):
@@ -190,21 +193,22 @@ def _encoded(array: npt.ArrayLike, previous: BytesLike | None, options: Options)
 
 @checked
 def drop_layers(stream: BytesLike, max_error: SupportsFloat) -> bytes:
-    """Makes a stream shorter by leaving out its last precision layers (`STZ(layers=)`), without decoding it.
+    """Shortens a stream by removing its last precision layers (`STZ(layers=)`), without decoding it.
 
     Args:
         stream: bytes-like.
-        max_error: as few layers stay as keep every sample within this distance of what was compressed, in the units of the
-            data. A point-wise bound with a single layer is judged by decoding the stream.
+        max_error: largest permitted absolute error against the compressed array, in the units of the data. The fewest layers
+            that satisfy it are kept. A stream with a pointwise relative bound and a single layer is decoded to check the
+            error.
 
     Returns:
-        bytes: a stream whose bound is the error that was measured for these layers (mode "absolute"), and which has no content
-        check. `stream` as it is where it has no layers to spare. Of a patched stream, what lies beneath the patches gets
-        shorter.
+        bytes: a stream without content check, in mode "absolute". Its bound is the error that was measured for the kept
+            layers. If no layer can be removed, `stream` is returned unchanged. For a patched stream the base stream is
+            shortened.
 
     Raises:
-        StzError: (a ValueError) `stream` is none, or less precise than max_error.
-        StzTypeError: (a TypeError too) max_error is no number.
+        StzError: (a ValueError) `stream` is not a stream, or its error exceeds max_error.
+        StzTypeError: (also a TypeError) max_error is not a number.
     """
     content = _content(stream)
     precision = checked_precision(max_error, None)
@@ -225,29 +229,30 @@ def decompress(
     max_error: SupportsFloat | None = None,
     on_error: OnError = "raise",
 ) -> Array:
-    """Decompresses what compress() made, or one chunk as HDF5 stores it.
+    """Decompresses a stream of compress(), or one chunk as HDF5 stores it.
 
     Args:
         stream: bytes-like.
-        out: C-contiguous writable ndarray of the stream's shape and dtype, byte order included (bool also for uint8), to
-            decode into. After an error its contents are unspecified.
-        max_bytes: largest array that is allocated, as a stream of few bytes may claim any size. None: as the environment
-            variable H5STZ_MAX_BYTES says, or 4 GiB.
-        threads: as of compress().
-        verify: compares what was decoded with the content check of the stream, as verify() does; not with a max_error.
-        max_error: as few precision layers are decoded (`STZ(layers=)`) as keep every sample within this distance of what was
-            compressed, in the units of the data. None: all.
-        on_error: what takes the place of samples that cannot be decoded as the stream is damaged (docs/damage.md). "raise":
-            nothing, it is an error. "nan": NaN. "fill": the fill value of the stream, if it has one. A number: this number.
-            All other samples have their bits, and a DamageWarning lists what was damaged.
+        out: the array to decode into: a C-contiguous writable ndarray with the shape and dtype of the stream, including the
+            byte order (bool is accepted for uint8). After an error its contents are unspecified.
+        max_bytes: largest array to allocate, in bytes. A damaged or malicious stream of few bytes may claim any size. None:
+            the value of the environment variable H5STZ_MAX_BYTES, or 4 GiB.
+        threads: number of threads, as for compress().
+        verify: True compares the decoded values with the content check of the stream, as verify() does. Cannot be combined
+            with max_error.
+        max_error: largest permitted absolute error against the compressed array, in the units of the data. The fewest
+            precision layers (`STZ(layers=)`) that satisfy it are decoded. None: all layers.
+        on_error: what to do if the stream is damaged (docs/damage.md). "raise" raises an error. "nan" sets the lost samples to
+            NaN, "fill" to the fill value of the stream, a number to this number. The other samples are decoded exactly, and a
+            DamageWarning lists the damage.
 
     Returns:
         ndarray: `out`, or a new array in the byte order that was compressed.
 
     Raises:
-        StzError: (a ValueError) not a stream, damaged, too large, less precise than max_error, or `out` does not fit; `code`
-            says which.
-        StzTypeError: (a TypeError too) `out` is no ndarray or of another dtype; `threads` is no integer.
+        StzError: (a ValueError) `stream` is not a stream, is damaged or too large, its error exceeds max_error, or `out` does
+            not fit; `code` tells which.
+        StzTypeError: (also a TypeError) `out` is not an ndarray or has another dtype; `threads` is not an integer.
     """
     threads = thread_count(threads)
     precision = checked_precision(max_error, None)
@@ -269,7 +274,7 @@ def decompress(
             _decompress_what_is_whole(stream, out, value, threads, verify, 0.0)
         return out
     if verify:
-        raise StzError("verify=True compares what all layers give: leave max_error= away", _ARGUMENT)
+        raise StzError("verify=True needs all precision layers: omit max_error=", _ARGUMENT)
     max_error_of_it = precision.error_for(_core.info(stream))
     _decompress_what_is_whole(stream, out, value, threads, False, max_error_of_it)
     precision.check(_core.info(stream), out)
@@ -279,7 +284,7 @@ def decompress(
 def _decompress_what_is_whole(
     stream: BytesLike, out: Array, value: Array | None, threads: int, verify: bool, max_error: float
 ) -> None:
-    """Decodes a stream into `out`, with `value` for what is lost; None: it is an error if anything is."""
+    """Decodes a stream into `out` and sets lost samples to `value`. None: damage raises an error."""
     reader = _core.Reader.of_bytes(stream, 0)
     reader.max_error(max_error)
     reader.verify(verify)
@@ -288,28 +293,29 @@ def _decompress_what_is_whole(
     reader.read((0,) * rank, out.shape, (1,) * rank, elements.as_bytes(out), threads)
     if value is not None:
         warn(
-            of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of this warning lists all of it"
+            of_stream(reader.damage()), value, out.shape, "the stream", "The attribute `damage` of the warning lists all damage"
         )
 
 
 @checked
 def verify(stream: BytesLike, *, max_bytes: SupportsIndex | None = None, threads: int | None = None) -> int:
-    """Decodes a stream and compares the values with its content check: CRCs of what the writer saw as the decoded values.
+    """Decodes a stream and compares the values with its content check: CRCs of the values that the writer expects from
+    decoding.
 
-    Streams whose bytes are sound may still decode to something else: where the compiler of a decoder contracted operations,
-    where a processor errs, or where a stream was put together from several.
+    An intact stream can still be decoded wrongly: by a miscompiled decoder, by a faulty processor, or if it was joined from
+    parts of several streams.
 
     Args:
         stream: bytes-like.
-        max_bytes: largest array that is decoded, as of decompress().
-        threads: as of compress().
+        max_bytes: largest array to decode, as for decompress().
+        threads: number of threads, as for compress().
 
     Returns:
-        int: how many blocks were compared; 0 where the stream has no content check, as those that are stored "raw" or
-        "constant", whose checksum covers the values.
+        int: the number of blocks that were compared. 0 if the stream has no content check. Streams that are stored "raw" or
+            "constant" have none: their checksum already covers the values.
 
     Raises:
-        StzError: (a ValueError) the values differ, or the stream is damaged; `code` says which.
+        StzError: (a ValueError) the values differ, or the stream is damaged; `code` tells which.
     """
     threads = thread_count(threads)
     header = info(stream)
@@ -320,7 +326,14 @@ def verify(stream: BytesLike, *, max_bytes: SupportsIndex | None = None, threads
 
 @checked
 def info(stream: BytesLike) -> StreamInfo:
-    """StreamInfo of a stream (bytes-like) from its header alone. Raises StzError if it is none."""
+    """Reads the properties of a stream (bytes-like) from its header, without decoding it.
+
+    Returns:
+        StreamInfo
+
+    Raises:
+        StzError: (a ValueError) `stream` is not a stream of h5stz.
+    """
     content = _content(stream)
     try:
         fields = _core.info(content)
@@ -354,12 +367,12 @@ def info(stream: BytesLike) -> StreamInfo:
 
 
 def _known(error: float) -> float | None:
-    """An error as it was measured; None if it was not."""
+    """The measured error, or None if it was not measured."""
     return error if 0 <= error < math.inf else None
 
 
 def _content(stream: BytesLike) -> memoryview:
-    """The bytes of what was given as a stream."""
+    """The bytes of an argument `stream`."""
     try:
         return memoryview(cast(Any, stream)).cast("B")
     except TypeError:
@@ -371,24 +384,24 @@ def _content(stream: BytesLike) -> memoryview:
 
 
 def _described(stream: BytesLike, content: memoryview) -> str:
-    """What was given in the place of a stream."""
+    """Describes an argument that is not a stream, for an error message."""
     begin = bytes(content[:_SHOWN_BYTES])
-    text = f"given are {counted(content.nbytes, 'byte')} ({type(stream).__name__})"
+    text = f"the argument is {counted(content.nbytes, 'byte')} ({type(stream).__name__})"
     if begin:
-        text += f" that begin with {begin!r}"
+        text += f", beginning with {begin!r}"
     if begin.startswith(_HDF5_SIGNATURE):
         text += ", an HDF5 file: open it with h5py"
     return text
 
 
 def _check_out(out: object, header: StreamInfo) -> None:
-    """Raises the StzError of an `out` that the array of a stream cannot be decoded into."""
+    """Raises StzError if the array of a stream cannot be decoded into `out`."""
     wanted = f"numpy.empty({header.shape}, {header.dtype.str!r})"
     if not isinstance(out, np.ndarray):
         raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
     if (np.dtype("u1") if out.dtype.kind == "b" else out.dtype) != header.dtype:
         raise StzTypeError(
-            f"out is of dtype {out.dtype.str}, the stream holds {header.dtype.str}: give {wanted}, or leave out= away and "
+            f"out is of dtype {out.dtype.str}, the stream holds {header.dtype.str}: give {wanted}, or omit out= and "
             "convert the result with astype()",
             _CAPACITY,
         )
@@ -397,4 +410,4 @@ def _check_out(out: object, header: StreamInfo) -> None:
     if not out.flags.c_contiguous:
         raise StzError(f"out is not C-contiguous: give {wanted}, or assign instead, out[...] = decompress(stream)", _ARGUMENT)
     if not out.flags.writeable:
-        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)
+        raise StzError(f"out is read-only: give {wanted}", _ARGUMENT)

@@ -1,4 +1,4 @@
-"""What reads found damaged, if they go on: which samples that costs, why, and the warning that says so."""
+"""Damage that reads skip: the lost samples, the reason, and the warning."""
 
 from __future__ import annotations
 
@@ -26,21 +26,24 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that a read found damaged.
+    """One damaged part that a read found.
 
     Attributes:
-        file: name of the file; None of a stream in memory.
-        dataset: path of the dataset in the file; None of a stream in memory.
-        chunk: where the damaged chunk begins in the dataset; None of a stream in memory, or of a dataset without chunks.
-        level: of the damaged block, 0 the finest; None: all of the chunk is damaged.
-        block: its number among those of the level; None: what all blocks of the level need, which costs this level and the
-            finer ones.
-        patch: of a chunk that was written again in part (docs/rewriting.md), the patch that the block is in, 0 the oldest.
-        start, stop: the box of elements of the dataset that are lost because of it, as far as they were read: all that are lost
-            lie in it, on all of its sides. Empty if nothing is lost but a check.
-        lost: how many samples the read lost to it, a complex number being two; what two damages cost counts for one of them.
-        reason: what is wrong with it.
-        code: the number of the error (StzError.code); 0 if HDF5 could not read the chunk.
+        file: name of the file; None for a stream in memory.
+        dataset: path of the dataset in the file; None for a stream in memory.
+        chunk: index of the first element of the damaged chunk in the dataset. None for a stream in memory or a dataset without
+            chunks.
+        level: level of the damaged block, 0 is the finest. None: the whole chunk is damaged.
+        block: number of the damaged block in its level. None: data that all blocks of the level need; this level and the finer
+            ones are lost.
+        patch: number of the damaged patch, 0 is the oldest, if the chunk was rewritten in part (docs/rewriting.md). None: the
+            damage is not in a patch.
+        start, stop: the smallest box in the dataset that contains all lost elements of the read. The box is empty if only a
+            check was lost.
+        lost: number of samples that the read lost; a complex number counts as two. A sample that two damages affect counts for
+            one of them.
+        reason: the kind of damage, as text.
+        code: number of the error (StzError.code); 0 if HDF5 could not read the chunk.
     """
 
     file: str | None
@@ -62,11 +65,11 @@ class Damage:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What tells it from other damages."""
+        """Identity of the damaged part: two reads that find the same damage have equal keys."""
         return self.file, self.dataset, self.chunk, self.patch, self.level, self.block, self.code
 
     def joined(self, other: Damage) -> Damage:
-        """The same damage as two reads have met it."""
+        """Combines two reports of the same damage, from two reads."""
         if not self.lost or not other.lost:
             return self if self.lost else other
         start = tuple(map(min, self.start, other.start))
@@ -74,7 +77,7 @@ class Damage:
         return replace(self, start=start, stop=stop, lost=max(self.lost, other.lost))
 
     def what(self) -> str:
-        """Which part of the chunk, or of the stream, is damaged."""
+        """Names the damaged part of the chunk or of the stream."""
         if self.level is None:
             part = "all of it" if self.lost else "its content check"
         elif self.block is None:
@@ -84,7 +87,7 @@ class Damage:
         return part if self.patch is None else f"patch {self.patch}, {part}"
 
     def box(self) -> str:
-        """The elements that are lost, as an index."""
+        """The box of lost elements as text, written as an index."""
         return f"[{', '.join(f'{start}:{stop}' for start, stop in zip(self.start, self.stop, strict=True))}]"
 
     def __str__(self) -> str:
@@ -95,10 +98,10 @@ class Damage:
 
 
 class DamageWarning(UserWarning):
-    """A read went on although something was damaged (on_error=).
+    """A read with on_error= found damage and continued.
 
     Attributes:
-        damage: a list of Damage.
+        damage: list of Damage.
     """
 
     def __init__(self, message: str, damage: Iterable[Damage] = ()) -> None:
@@ -112,7 +115,7 @@ def of_stream(
     dataset: str | None = None,
     chunk: tuple[int, ...] | None = None,
 ) -> list[Damage]:
-    """The Damages that the reader of a stream, in memory or a chunk, tells of (_core.Reader.damage())."""
+    """Converts the entries of _core.Reader.damage() to Damages. The stream may be in memory or a chunk of a dataset."""
     found = []
     for entry in entries:
         origin = chunk or (0,) * len(entry["start"])
@@ -125,19 +128,25 @@ def of_stream(
 
 
 def check_on_error(on_error: object) -> None:
-    """Raises StzTypeError unless it is "raise", "nan", "fill" or a number; whether data can hold that is for replacement()."""
+    """Raises StzTypeError unless `on_error` is "raise", "nan", "fill" or a number. replacement() checks whether it suits the
+    dtype.
+    """
     named = isinstance(on_error, str) and on_error in ("raise", "nan", "fill")
     if not named and not isinstance(on_error, (bool, int, float, complex, np.generic)):
         raise StzTypeError(f"on_error={on_error!r} must be 'raise', 'nan', 'fill' or a number", _OPTION)
 
 
 def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | None:
-    """What takes the place of samples that are lost: an array without axes, of `dtype`; None: nothing, reads fail.
+    """The value for lost samples, as a 0-d array of `dtype`. None: lost samples raise an error.
 
     Args:
         on_error: "raise", "nan", "fill" or a number.
-        dtype: of the data.
-        fill: the fill value of the data, if they have one.
+        dtype: dtype of the data.
+        fill: fill value of the data, or None.
+
+    Raises:
+        StzError: `dtype` cannot hold the value, or there is no fill value.
+        StzTypeError: `on_error` is none of these.
     """
     check_on_error(on_error)
     if not isinstance(on_error, str):
@@ -154,7 +163,7 @@ def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | N
 
 
 def _number(number: Any, dtype: DType) -> Array:
-    """A number as an array without axes; integers are held exactly, others are rounded."""
+    """Converts a number to a 0-d array. Integers must be exact, other numbers are rounded."""
     refusal = StzError(f"on_error={number!r} cannot be stored in data of dtype {dtype}: give another number", _OPTION)
     try:
         with np.errstate(all="ignore"):
@@ -171,29 +180,29 @@ def _number(number: Any, dtype: DType) -> Array:
 
 
 def stored_bytes(value: Array) -> bytes:
-    """The bytes of a replacement as a reader of streams wants them."""
+    """The bytes of a replacement value, for a reader of streams."""
     return value.astype(value.dtype, copy=False).view(elements.storage_dtype(value.dtype)).tobytes()
 
 
 def warn(found: Sequence[Damage], value: Array, shape: Sequence[int], name: str, listed: str) -> None:
-    """Warns the caller of this package of what a read of `shape` found. `listed`: where all of it is listed (text)."""
+    """Issues the DamageWarning of a read of `shape`. `listed` is a sentence that names where the full list is."""
     if not found:
         return
     lost = sum(damage.lost for damage in found)
     samples = prod(shape) * (2 if value.dtype.kind == "c" else 1)
     are = "was read is" if samples == 1 else "were read are"
     text = f"{counted(len(found), 'damaged part')} of {name}: {lost} of {counted(samples, 'sample')} that {are} lost, and "
-    text += f"{value[()]} stands in their place. The first: {found[0]}. {listed}"
+    text += f"{value[()]} stands in for them. The first: {found[0]}. {listed}"
     warnings.warn(DamageWarning(text, found), stacklevel=_depth())
 
 
 def warn_of(text: str) -> None:
-    """Warns the caller of this package of damage that costs no samples."""
+    """Issues a DamageWarning for damage that costs no samples."""
     warnings.warn(DamageWarning(text), stacklevel=_depth())
 
 
 def _depth() -> int:
-    """The `stacklevel` of the first caller outside of this package, from warn() or warn_of() on."""
+    """The `stacklevel` of the first caller outside this package, counted from warn() or warn_of()."""
     depth, frame = 2, sys._getframe(2)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         depth, frame = depth + 1, frame.f_back

@@ -1,7 +1,7 @@
 """NumPy dtypes and the element types of the core.
 
-One place decides which arrays can be compressed, as what, and how the bits of a fill value are made. bool is stored as
-uint8: a stream does not know the difference.
+This module decides which arrays can be compressed, with which element type, and how the bits of a fill value are made. bool is
+stored as uint8; a stream cannot tell the two apart.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _REMEDIES = {
 
 
 def storage_dtype(dtype: npt.DTypeLike) -> DType:
-    """The dtype as which arrays of `dtype` are stored (itself, uint8 for bool); StzTypeError if it cannot be done."""
+    """The dtype in which arrays of `dtype` are stored: itself, or uint8 for bool. StzTypeError if they cannot be compressed."""
     given: DType = np.dtype(dtype)
     if given.kind == "b":
         return np.dtype("u1")
@@ -55,10 +55,10 @@ def storage_dtype(dtype: npt.DTypeLike) -> DType:
         remedy = _REMEDIES.get(given.kind, "convert it to a floating-point or integer type")
         if given.kind == "V" and given.names is None:  # bfloat16 and others of ml_dtypes; bytes without a type
             remedy = (
-                "it has no element type of NumPy's own: convert it, such as with data.astype('f4'), or leave the filter out"
+                "NumPy has no built-in dtype for it: convert it, for example with data.astype('f4'), or leave the filter out"
             )
         raise StzTypeError(
-            f"data of dtype {named(given)} cannot be compressed: {remedy}. Possible are float16/32/64, int8-64, uint8-64, "
+            f"data of dtype {named(given)} cannot be compressed: {remedy}. Supported are float16/32/64, int8-64, uint8-64, "
             "bool, complex64 and complex128",
             _DTYPE_ERROR,
         )
@@ -66,7 +66,7 @@ def storage_dtype(dtype: npt.DTypeLike) -> DType:
 
 
 def element_type(dtype: DType) -> tuple[int, int]:
-    """(code, byte order) of a dtype that storage_dtype() returned, as the core wants them."""
+    """(code, byte order) of a dtype of storage_dtype(), for the core."""
     return _core.DTYPES[f"{dtype.kind}{dtype.itemsize}"], _core.BIG if dtype.str[0] == ">" else _core.LITTLE
 
 
@@ -76,9 +76,9 @@ def dtype_of(code: int, byte_order: int) -> DType:
 
 
 def fill_bits(value: Real, dtype: npt.DTypeLike) -> int | None:
-    """The bits (an int) of fill value `value` in arrays of `dtype`, or None for NaN and infinities, which need no fill value.
+    """The bits (an int) of the fill value `value` in arrays of `dtype`. None for NaN and infinities, which need no fill value.
 
-    StzError if `dtype` cannot hold the value: integers must be equal, floating-point numbers are rounded once.
+    StzError if `dtype` cannot hold the value: integers must be exact, floating-point numbers are rounded once.
     """
     native = storage_dtype(dtype).newbyteorder("=")
     if native.kind == "c":
@@ -99,7 +99,7 @@ def fill_bits(value: Real, dtype: npt.DTypeLike) -> int | None:
 
 
 def fill_number(bits: int, dtype: npt.DTypeLike) -> int | float:
-    """The fill value with these bits in arrays of `dtype` (of one component of complex ones), as a Python number."""
+    """The fill value with these bits in arrays of `dtype` (in one component for complex data), as a Python number."""
     native = storage_dtype(dtype).newbyteorder("=")
     if native.kind == "c":
         native = np.dtype(f"f{native.itemsize // 2}")
@@ -108,12 +108,12 @@ def fill_number(bits: int, dtype: npt.DTypeLike) -> int | float:
 
 
 def stored(array: Array, fill: int | None) -> Array:
-    """An array as it is stored: a C-contiguous ndarray of the storage dtype, masked samples replaced by the fill value.
+    """An array in the form that is stored: C-contiguous, of the storage dtype, with masked samples set to the fill value.
 
     Args:
-        array: ndarray or masked array, any strides and byte order (which is kept).
-        fill: bits of the fill value; None if no sample is masked, or the fill value is NaN or an infinity, which have none:
-            then it is that of the array, or NaN.
+        array: ndarray or masked array, with any strides and byte order (the byte order is kept).
+        fill: bits of the fill value. None if no sample is masked, or if the fill value is NaN or infinite and has no bits;
+            masked samples then become the fill value of the array, or NaN.
     """
     dtype = storage_dtype(array.dtype)
     if is_masked(array):
@@ -125,22 +125,22 @@ def stored(array: Array, fill: int | None) -> Array:
 
 
 def is_masked(array: object) -> TypeGuard[np.ma.MaskedArray[Any, Any]]:
-    """Whether it is a masked array of numpy.ma."""
+    """True for a masked array of numpy.ma."""
     # As long as numpy.ma is not loaded, nothing is. Loading it here takes time, and a fork could catch it half-way.
     masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", None)
     return masked is not None and isinstance(array, masked)
 
 
 def unmasked(array: Array) -> Array:
-    """The data of a masked array, with the numbers beneath the mask; another array itself."""
+    """The data of a masked array, with the values below the mask. Other arrays are returned unchanged."""
     return np.ma.getdata(array) if is_masked(array) else array
 
 
 def as_bytes(array: Array) -> npt.NDArray[np.uint8]:
-    """The memory of a C-contiguous array, whatever its dtype, rank and size, as a 1-D uint8 array."""
+    """The memory of a C-contiguous array of any dtype, rank and size, as a 1-D uint8 array."""
     return array.reshape(-1).view(np.uint8)
 
 
 def name_of(names: Mapping[str, int], code: int) -> str:
-    """The key with which a table of the core (MODES, BLOCKS) holds `code`."""
+    """The key of `code` in a table of the core (MODES, BLOCKS)."""
     return next(name for name, value in names.items() if value == code)

@@ -1,4 +1,4 @@
-"""The exceptions of the package. Every one is a ValueError with the stable code of filter/include/stz_errors.h."""
+"""The exceptions of the package. Each is a ValueError and has a stable code of filter/include/stz_errors.h."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ HDF5_ERRORS = (
 
 
 class StzError(ValueError):
-    """Something that h5stz cannot do.
+    """An operation of h5stz failed or was refused. The message names the problem and the remedy.
 
     Attributes:
-        code: the stable negative number of the error in ``stz_errors.h``; it never changes its meaning.
+        code: negative error number of ``stz_errors.h``. The meaning of a number never changes.
     """
 
     def __init__(self, message: str, code: int) -> None:
@@ -35,23 +35,23 @@ class StzError(ValueError):
         return type(self), (str(self), self.code)
 
     def within(self: _Error, place: str) -> _Error:
-        """The same error, its message led by the place where it happened."""
+        """The same error with `place` in front of its message."""
         return type(self)(f"{place}: {self}", self.code)
 
 
 class StzTypeError(StzError, TypeError):
-    """An argument or an array of a type that cannot be compressed."""
+    """An argument has the wrong type, or an array has a dtype that h5stz cannot compress."""
 
 
 class StzMemoryError(StzError, MemoryError):
-    """There is not enough memory, or a stream asks for more than its size justifies."""
+    """Memory is exhausted, or a stream asks for more memory than its size justifies."""
 
 
 class StzReadError(StzError, OSError):
-    """A file, or the object that stands for it, cannot be read or was changed."""
+    """A file or file object cannot be read, or it changed while it was open."""
 
 
 def in_one_line(error: BaseException) -> str:
-    """The text of an error, which of HDF5 may have several lines or none."""
+    """The message of an error in one line. Messages of HDF5 may have several lines or be empty."""
     text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
     return " ".join(text.split()) or type(error).__name__

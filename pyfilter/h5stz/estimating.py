@@ -1,6 +1,6 @@
-"""How small data will be, and with what errors, from samples of them: `estimate`.
+"""Estimates compressed size and errors from samples of the data: `estimate`.
 
-The codec estimates chunks from boxes of them (``stz_estimate`` in stz.h); here chunks are chosen that stand for a dataset.
+The codec estimates a chunk from boxes of it (``stz_estimate`` in stz.h). This module chooses chunks that represent a dataset.
 """
 
 from __future__ import annotations
@@ -47,20 +47,20 @@ _PSNR_WINDOW = 0.1  # dB
 
 @dataclass(frozen=True)
 class Estimate:
-    """What compressing data will come to.
+    """Expected result of compressing data.
 
     Attributes:
-        bytes: expected size of the streams of all chunks; a file has its metadata besides.
-        spread: standard deviation of `bytes`, as far as the differences between samples tell it.
-        array_bytes: size of the data.
-        psnr: expected PSNR in dB, 20 log10((max - min) / rmse) over the valid numbers of what was looked at; inf without loss,
-            NaN where float64 cannot hold the mean squared error.
-        rmse: expected root of the mean squared error, in units of the data; inf where float64 cannot hold its square.
-        bound: the absolute bound, or that relative to each sample for `pointwise_relative`; 0.0 is lossless.
-        options: the options of STZ with that bound, as text.
-        chunks: shape of the chunks.
-        sampled, chunk_count: how many chunks were looked at, and how many there are.
-        exact: whether everything was looked at, in chunks so small that they were compressed: then nothing is guessed.
+        bytes: expected size of all chunks, in bytes, without the metadata of a file.
+        spread: standard deviation of `bytes`, from the differences between the sampled chunks.
+        array_bytes: size of the data in bytes.
+        psnr: expected PSNR in dB, 20 log10((max - min) / rmse), over the valid numbers of the sampled chunks. inf if lossless.
+            NaN if float64 cannot hold the mean squared error.
+        rmse: expected root mean squared error, in the units of the data. inf if float64 cannot hold its square.
+        bound: the absolute bound; for `pointwise_relative` the bound relative to each sample; 0.0 is lossless.
+        options: the options of STZ with this bound, as text.
+        chunks: chunk shape.
+        sampled, chunk_count: number of sampled chunks, and of all chunks.
+        exact: True if all chunks were compressed, so that nothing is extrapolated.
     """
 
     bytes: int
@@ -77,7 +77,7 @@ class Estimate:
 
     @property
     def ratio(self) -> float:
-        """array_bytes / bytes."""
+        """Expected compression ratio: array_bytes / bytes."""
         return self.array_bytes / self.bytes if self.bytes else 1.0
 
 
@@ -85,30 +85,30 @@ class Estimate:
 def estimate(
     array: ArraySource | npt.ArrayLike, *, sample_bytes: int = SAMPLE_BYTES, jobs: int = 1, **options: Unpack[Options]
 ) -> Estimate:
-    """Estimates what compressing will come to, without compressing: from boxes of the samples, in chunks spread over the data.
+    """Estimates compression ratio and error without compressing everything, from chunks that are spread over the data.
 
-    Chunks of at most 2^21 samples are compressed, which takes no longer than estimating them; of larger ones the coarse levels
-    are, and boxes of the finer ones (docs/estimates.md).
+    Chunks of at most 2^21 samples are compressed, because an estimate would take as long. In larger chunks, the coarse levels
+    and boxes of the finer levels are compressed (docs/estimates.md).
 
     Args:
-        array: array-like, such as an h5py dataset; only the chunks that are looked at are read.
-        sample_bytes: about how much of it is read, in whole chunks; at least one.
-        jobs: threads, each for a chunk of its own.
-        **options: as of STZ, but `data`. Bounds that need data refer to the chunks that are looked at (`relative` of an array
-            in memory: to all of it), and are as good as these stand for the rest. chunks=None: those of the array, or else one
-            for an array in memory, and what suggest_chunks() gives for others.
+        array: array-like, such as an h5py dataset. Only the sampled chunks are read.
+        sample_bytes: approximate number of bytes to read, in whole chunks; at least one chunk is read.
+        jobs: number of threads; each handles one chunk.
+        **options: options of STZ except `data`. Bounds that depend on the data refer to the sampled chunks and are only as
+            good as these represent the rest; `relative` for an array in memory refers to the whole array. chunks=None uses the
+            chunks of the array. If it has none, an array in memory is one chunk, and others get suggest_chunks().
 
     Returns:
-        Estimate. Its `bound` is the one for the wanted `psnr` or `ratio`.
+        Estimate. For `psnr` or `ratio`, its `bound` is the one that meets them.
 
     Raises:
-        StzError: (a ValueError) options that do not fit, no element, a psnr or ratio that no bound gives.
+        StzError: (a ValueError) invalid options, an empty array, or a psnr or ratio that no bound reaches.
     """
     source = cast(ArraySource, array if slabs.is_array_like(array) else np.asarray(array))
     checked_count("sample_bytes", sample_bytes, 2**62)
     checked_count("jobs", jobs, 4096)
     if "data" in options:
-        raise StzError("data= is the array that is given: leave it out", _ARGUMENT)
+        raise StzError("data= is the array itself: leave it out", _ARGUMENT)
     if not source.shape or not math.prod(source.shape):
         raise StzError(
             f"data of the shape {tuple(source.shape)} are stored without compression: there is nothing to estimate", _ARGUMENT
@@ -122,7 +122,7 @@ def estimate(
 
 
 class _Sample:
-    """Chunks that stand for data."""
+    """The sampled chunks of the data."""
 
     def __init__(self, source: ArraySource, chunks: object, sample_bytes: int, jobs: int) -> None:
         self.dtype, self.jobs = np.dtype(source.dtype), jobs
@@ -142,7 +142,7 @@ class _Sample:
         self._counts: dict[int | None, list[int]] = {}
 
     def as_one(self) -> Array:
-        """All that is looked at, for what depends on it as a whole; of an array in memory everything."""
+        """All sampled values as one array; for an array in memory, all of it."""
         if self.whole is not None:
             return self.whole
         if len(self.pieces) == 1:
@@ -152,18 +152,18 @@ class _Sample:
         return cast(Array, joined)
 
     def extremes(self, fill: int | None) -> validity.Extremes | None:
-        """The extremes of the valid numbers."""
+        """Minimum and maximum of the valid numbers."""
         return validity.extremes(slabs.slabs(self.as_one()), () if fill is None else (fill,), counted=False)
 
     def valid_counts(self, fill: int | None) -> list[int]:
-        """How many valid numbers each chunk has: its mean squared error is over these."""
+        """Number of valid numbers in each chunk. The mean squared error of a chunk is over these."""
         if fill not in self._counts:
             excluded = () if fill is None else (fill,)
             self._counts[fill] = [validity.numbers(piece, excluded).size for piece in self.pieces]
         return self._counts[fill]
 
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
-        """The estimate of each chunk as HDF5 stores it: a chunk at the end of the data is filled up."""
+        """The codec's estimate for each chunk as HDF5 stores it: chunks at the end of the data are padded."""
 
         def estimate(piece: Array, valid: int) -> tuple[float, float, float, bool]:
             stored = elements.stored(piece, settings.fill)
@@ -177,7 +177,7 @@ class _Sample:
             return list(pool.map(estimate, self.pieces, self.valid_counts(settings.fill)))
 
     def expected(self, settings: Settings) -> tuple[float, float, float, bool]:
-        """Bytes of all chunks, their standard deviation, the mean squared error, and whether these are exact."""
+        """Expected bytes of all chunks, their standard deviation, the mean squared error, and whether all three are exact."""
         each = self.measured(settings)
         looked_at = sum(piece.nbytes for piece in self.pieces)
         scale = self.array_bytes / looked_at
@@ -215,7 +215,7 @@ def _in_memory(source: ArraySource) -> TypeGuard[Array]:
 
 
 def _chunks_of(source: ArraySource) -> tuple[int, ...]:
-    """The chunks to assume where none are given."""
+    """The chunk shape to assume if none is given."""
     parts: Any = getattr(source, "chunks", None)
     if parts:  # dask
         return tuple(max(1, *extents) if isinstance(extents, tuple) else int(extents) for extents in parts)
@@ -223,7 +223,7 @@ def _chunks_of(source: ArraySource) -> tuple[int, ...]:
 
 
 def _psnr(width: Fraction | float, square: float) -> float:
-    """In dB, also where the range exceeds float64; NaN if the mean squared error does."""
+    """PSNR in dB, also for ranges beyond float64. NaN if float64 cannot hold the mean squared error."""
     if square == 0 or width == 0:
         return math.inf
     if not math.isfinite(square):
@@ -233,7 +233,7 @@ def _psnr(width: Fraction | float, square: float) -> float:
 
 
 def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]) -> Estimate:
-    """The Estimate for the bound with which the data have about a PSNR or a ratio (the kind)."""
+    """The Estimate for the bound at which the data have about the given PSNR or ratio (`kind`)."""
     enhance = "both" if options.get("enhance") is True else options.get("enhance")
     resolved = STZ(**cast(Options, {**options, "enhance": enhance, "absolute": 1.0, "data": sample.as_one()})).resolved
     settings = resolved.settings
@@ -244,7 +244,7 @@ def _searched(sample: _Sample, kind: str, number: float, options: dict[str, Any]
 
 
 def _bound_for(sample: _Sample, kind: str, number: float, settings: Settings, width: float) -> float:
-    """The bound with which data of this range are expected to have a PSNR or a ratio, or the nearest that has more of it."""
+    """The bound at which the data are expected to have the PSNR or ratio. If none has, the nearest bound with more of it."""
     if kind == "psnr":
         window = Window(number, _PSNR_WINDOW, margin=_PSNR_WINDOW / 8, narrowest=_PSNR_WINDOW / 4, per_decade=20)
         guess = width * 10 ** (-number / 20) * math.sqrt(3)  # uniform errors in [-bound, bound]
@@ -260,6 +260,6 @@ def _bound_for(sample: _Sample, kind: str, number: float, settings: Settings, wi
     if bound is not None:
         return bound
     if kind == "ratio" and search.worse is None:
-        raise StzError(f"ratio={number:g} cannot be met on these data, whatever the bound is: give a smaller one", _BOUND)
+        raise StzError(f"ratio={number:g} cannot be met on these data with any bound: give a smaller one", _BOUND)
     nearest = search.better if kind == "psnr" else search.worse
     return nearest.bound if nearest and (kind == "psnr" or search.better) else 0.0

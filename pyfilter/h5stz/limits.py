@@ -1,4 +1,4 @@
-"""How large the arrays may be that are made because a stream or a file claims them: `max_bytes`, everywhere the same."""
+"""Limits for arrays that are allocated because a stream or a file claims their size: `max_bytes`."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ STORED_BYTES = 64 << 20
 
 
 def checked_max_bytes(max_bytes: SupportsIndex | None) -> int | None:
-    """`max_bytes` as an int of 0 or more, or None; the StzError of anything else."""
+    """`max_bytes` as an int of 0 or more, or None. StzError for other values."""
     return None if max_bytes is None else bytes_of("max_bytes", max_bytes)
 
 
 def bytes_of(name: str, value: SupportsIndex) -> int:
-    """A number of bytes as an int of 0 or more; the StzError of anything else, which names the argument."""
+    """A number of bytes as an int of 0 or more. StzError, which names the argument, for other values."""
     try:
         number = operator.index(value)
     except TypeError:
-        raise StzTypeError(f"{name}={value!r} is no integer: give a number of bytes", _ARGUMENT) from None
+        raise StzTypeError(f"{name}={value!r} is not an integer: give a number of bytes", _ARGUMENT) from None
     if number < 0:
         raise StzError(f"{name}={number} is negative: give 0 or more", _ARGUMENT)
     return number
 
 
 def refuse_larger(what: str, size: int, max_bytes: SupportsIndex | None, default: int | None = None, instead: str = "") -> None:
-    """Raises the StzError of an array that is larger than it may be.
+    """Raises StzError for an array larger than its limit.
 
     Args:
-        what: "the stream holds", and the like.
-        size: of the array, in bytes.
-        max_bytes: as it was given; None: what the environment variable H5STZ_MAX_BYTES says.
-        default: what holds where that says nothing; None: no limit.
-        instead: what else can be done, "read a smaller region, or " for example.
+        what: beginning of the message, such as "the stream holds".
+        size: size of the array in bytes.
+        max_bytes: the limit as given. None: the value of the environment variable H5STZ_MAX_BYTES.
+        default: the limit if the variable is not set. None: no limit.
+        instead: an alternative for the message, such as "read a smaller region, or ".
     """
     given = checked_max_bytes(max_bytes)
     if given is not None:
@@ -67,7 +67,7 @@ def refuse_larger(what: str, size: int, max_bytes: SupportsIndex | None, default
 
 
 def new_array(shape: Sequence[int], dtype: DType) -> Array:
-    """An ndarray that is not filled; StzMemoryError if there is no memory for it."""
+    """An uninitialised ndarray. StzMemoryError if there is not enough memory."""
     try:
         made: Array = np.empty(tuple(shape), dtype)
         return made

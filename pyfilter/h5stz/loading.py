@@ -1,8 +1,8 @@
-"""Names that load when they are first used (PEP 562), and forks that wait for them.
+"""Lazy names of packages (PEP 562), and forks that wait for them.
 
-A fork while another thread imports a module leaves the module half made and locked in the child: whoever needs it there
-waits for ever. So a fork waits until the names that other threads load are there. This holds for names that load as
-attributes of a package. It does not hold for import statements, as Python has no place for it there.
+If a process forks while another thread imports a module, the module is incomplete and locked in the child, and whoever needs
+it there waits forever. A fork therefore waits until names that other threads are loading are complete. This covers names that
+load as attributes of a package. It does not cover import statements, for which Python has no hook.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def lazy(
 
     Args:
         package: its globals().
-        homes: module inside of the package -> its names. The modules and packages inside of it load too.
+        homes: {module inside the package: its names}. Modules and packages inside the package are lazy too.
     """
     where = package["__name__"]
     home_of = {name: home for home, names in (homes or {}).items() for name in names}
@@ -86,9 +86,10 @@ def _in_child() -> None:
 
 
 def let_forks_wait() -> None:
-    """Registers that forks wait for loads.
+    """Registers the hooks with which forks wait for loads.
 
-    Hooks run last first. Those of logging and h5py, which hold locks that a load may need, must have been registered before.
+    Hooks run in reverse order. The hooks of logging and h5py, which hold locks that a load may need, must be registered
+    before.
     """
     if hasattr(os, "register_at_fork"):  # not on Windows
         os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -1,7 +1,7 @@
-"""New files of every command and function that writes one: each gets its name when it is complete; errors name it.
+"""New files of all commands and functions. A file gets its name when it is complete.
 
-Until then it has another one beside it, and no trace is left of one that failed. Errors say what the user called it, what is
-wrong with its place, and what to do.
+Until then it has another name beside the target. A failure leaves no file. Errors use the name that the user gave, and tell
+the problem and the remedy.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _NO_ROOM = {
 
 
 class _PlaceError(StzReadError):
-    """No file can be made there; `errno` is that of the system."""
+    """A file cannot be created at this place. `errno` is that of the system."""
 
 
 class _NoDirectoryError(_PlaceError, FileNotFoundError):
-    """There is no such directory."""
+    """The directory does not exist."""
 
 
 class _WriteError(OSError):
-    """The text is all of the message, where OSError would add the number and the name."""
+    """An OSError whose message is only its text, without error number and name."""
 
     def __init__(self, text: str, number: int, named: str) -> None:
         super().__init__(number, text, named)
@@ -59,25 +59,25 @@ def written_file(
     like: Path | None = None,
     source: str | os.PathLike[str] | None = None,
 ) -> Iterator[Path]:
-    """The path of an empty file to write, which becomes `target` when the block ends without an error.
+    """A context with the path of an empty file to write. It becomes `target` if the block ends without an error.
 
-    It has the permissions of the file that it replaces, else those of `like`, else those of any new file. A symbolic link at
-    `target` stays what it is: the file to which it leads is replaced.
+    The new file has the permissions of the file that it replaces, otherwise those of `like`, otherwise the default. If
+    `target` is a symbolic link, the file it leads to is replaced.
 
     Args:
-        target: as the user named it.
-        overwrite: whether a file may be there.
+        target: path as the user gave it.
+        overwrite: True permits an existing file.
         like: a file whose permissions and owner a new file gets.
-        source: a file of which the new one has a part only, and which it must not replace.
+        source: the input file. It must not be replaced, because the new file has only part of its contents.
 
     Raises:
-        FileExistsError: there is a file at `target`, and `overwrite` does not allow to replace it.
-        StzError: (a ValueError) `target` is no regular file, has other names, or is the source.
-        OSError: no file can be made there, or the disk is full.
+        FileExistsError: a file exists at `target`, and `overwrite` is False.
+        StzError: (a ValueError) `target` is not a regular file, has several hard links, or is the source.
+        OSError: the file cannot be created, or the disk is full.
     """
     named, place = os.fsdecode(target), Path(os.path.realpath(target))
     if source is not None and os.path.exists(source) and os.path.exists(place) and os.path.samefile(source, place):
-        raise StzError(f"{named} is the file that is read, and the new file holds a part of it: choose another name", _ARGUMENT)
+        raise StzError(f"{named} is the input file: choose another name for the new file", _ARGUMENT)
     check_target(named, overwrite)
     part = _new_part(named, place, 0o666 if like is None else 0o600)
     try:
@@ -94,7 +94,7 @@ def written_file(
 
 @contextmanager
 def written_directly(path: str | os.PathLike[str]) -> Iterator[None]:
-    """For a file that something else writes under its own name: errors name it, and none that is new is left behind them."""
+    """A context for a file that another library writes under its own name. Errors name the file, and a new file is removed."""
     place = os.path.expanduser(path)
     new = not os.path.lexists(place)
     try:
@@ -108,7 +108,7 @@ def written_directly(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def check_target(named: str, overwrite: bool) -> None:
-    """Raises the errors of written_file() about a file that is there already."""
+    """Raises the errors of written_file() about an existing file."""
     try:
         found = os.stat(os.path.realpath(named))
     except FileNotFoundError:
@@ -128,11 +128,11 @@ def check_target(named: str, overwrite: bool) -> None:
 
 @contextmanager
 def errors_named(named: str, part: Path | None = None) -> Iterator[None]:
-    """Errors of the block about a file that it writes, as errors about `named`, which is what the user called it.
+    """A context that converts errors about a file being written to errors about `named`, the user's name for it.
 
     Args:
         named: the file.
-        part: the file that stands for it until it is complete; None: itself.
+        part: the file that is written until it is complete; None: the file itself.
     """
     try:
         yield
@@ -143,7 +143,7 @@ def errors_named(named: str, part: Path | None = None) -> Iterator[None]:
 
 
 def _about(error: BaseException, named: str, part: Path | None) -> BaseException | None:
-    """An error about a file that is written, as one about the file that the user named; None for others."""
+    """Converts an error about a file being written to one about the user's name for it; None for other errors."""
     if isinstance(error, (_PlaceError, _WriteError, FileExistsError)):
         return None
     said, filename = in_one_line(error), getattr(error, "filename", None)
@@ -167,7 +167,7 @@ def _about(error: BaseException, named: str, part: Path | None) -> BaseException
 
 
 def _number(error: BaseException, said: str) -> int:
-    """The number of the system's error: its own, or the one in a text of HDF5; 0 if there is none."""
+    """The system's error number of an error, also if it is only in HDF5's text; 0 if there is none."""
     if number := getattr(error, "errno", None):
         return int(number)
     if found := re.search(r"\berrno = (\d+)", said):
@@ -176,9 +176,9 @@ def _number(error: BaseException, said: str) -> int:
 
 
 def refusal_to_grow(place: Path) -> int:
-    """The number of the error with which the system refuses to write more than a file has, beside it; 0 if it does not.
+    """The system's error number if a file cannot grow; 0 if it can. Tested with another file beside it.
 
-    For libraries that do not tell why they could not write.
+    For libraries that do not tell why a write failed.
     """
     if place.exists() and not place.is_file():
         return 0
@@ -201,7 +201,7 @@ def _no_room(named: str, number: int) -> _WriteError:
 
 
 def _place_error(named: str, number: int) -> OSError:
-    """What is wrong with the place of a file that cannot be made, by the system's error, and what to do."""
+    """The error for a file that cannot be created, with the problem and the remedy, from the system's error."""
     above = os.path.dirname(os.path.realpath(named))
     directory = os.path.dirname(named) or "."
     if os.path.realpath(directory) != above:
@@ -211,13 +211,13 @@ def _place_error(named: str, number: int) -> OSError:
         return _no_room(named, number)
     kind = _PlaceError
     if number in (errno.ENOENT, errno.ENOTDIR) and not os.path.lexists(above):
-        kind, text = _NoDirectoryError, f"there is no directory {directory}: make it first"
+        kind, text = _NoDirectoryError, f"there is no directory {directory}: create it first"
     elif number == errno.ENOTDIR:
-        text = f"{directory} is no directory ({why}): choose another place"
+        text = f"{directory} is not a directory ({why}): choose another place"
     elif number == errno.EROFS:
-        text = f"no file can be made in the directory {directory}, as its disk is read-only ({why}): choose another place"
+        text = f"no file can be created in the directory {directory}, as its disk is read-only ({why}): choose another place"
     elif number in (errno.EACCES, errno.EPERM) and not os.path.exists(named):
-        text = f"no file can be made in the directory {directory} ({why}): choose another place, or have its mode changed"
+        text = f"no file can be created in the directory {directory} ({why}): choose another place, or change its permissions"
     elif number == errno.ENAMETOOLONG:
         text = f"the name is too long for the system ({why}): choose a shorter one"
     else:
@@ -247,7 +247,7 @@ def _take_over_permissions(of: Path | None, path: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Has the system write a file or a directory to the disk."""
+    """Flushes a file or a directory to the disk."""
     with contextlib.suppress(OSError):  # some file systems do not do that for directories
         handle = os.open(path, os.O_RDONLY)
         try:
@@ -263,6 +263,6 @@ def _rename(part: Path, target: Path, named: str, overwrite: bool) -> None:
     try:
         os.link(part, target)  # unlike a renaming, it fails if somebody has made such a file meanwhile
     except FileExistsError:
-        raise FileExistsError(f"{named} exists by now: choose another name, or allow it to be replaced") from None
+        raise FileExistsError(f"{named} was created meanwhile: choose another name, or allow it to be replaced") from None
     except OSError:  # a file system without links
         os.rename(part, target)

@@ -1,4 +1,4 @@
-"""Which of some names a pattern of the user means."""
+"""Matching of names with the user's patterns."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _TEXT = re.compile(r"\[(?=[^*?\[\]]\])")  # begins "[x]"
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern with * and ? and [...], as the shell has them, is one for a name: * and ? stand for / too.
+    """True if a shell pattern with *, ? and [...] matches a name. * and ? also match /.
 
-    "[x]" is these three characters, as in names with units, unless x is one of *?[].
+    "[x]" matches these three characters, as in names with units, unless x is one of *?[].
     """
     return fnmatch.fnmatchcase(name, _TEXT.sub("[[]", pattern))
 
 
 def chosen(pattern: str, names: Iterable[str]) -> list[str]:
-    """Those of some names that a pattern means: the name that it is, letter by letter, or else all that it matches."""
+    """The names that a pattern selects: the name that equals the pattern, otherwise all that it matches."""
     names = list(names)
     return [name for name in names if name == pattern] or [name for name in names if matches(name, pattern)]
 
 
 def chosen_paths(pattern: str, paths: Iterable[str]) -> list[str]:
-    """chosen() of whole paths, which begin with /. A pattern that does not is one for the ends of paths, and * alone is all."""
+    """chosen() for whole paths, which begin with /. Other patterns match the ends of paths. * alone matches all."""
     paths = list(paths)
     if pattern == "*" or pattern.startswith("/"):
         return chosen(pattern, paths)

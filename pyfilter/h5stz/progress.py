@@ -1,4 +1,4 @@
-"""How far a long piece of work is, in bytes of arrays: it never goes back, and ends with everything."""
+"""Progress of long work, in bytes of arrays. It never decreases, and ends at the total."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 class Meter:
-    """Adds up what is done, and tells a Progress, if there is one."""
+    """Adds up the completed work, and calls a Progress if there is one."""
 
     def __init__(self, progress: Progress | None, everything: int) -> None:
         self._progress, self._all, self._done = progress, everything, 0
 
     @contextmanager
     def share(self, path: str, size: int) -> Iterator[Callable[[int], None]]:
-        """A part of the work, of `size` bytes: call what it gives with the bytes of each piece.
+        """A context for a part of the work, of `size` bytes. Call its value with the bytes of each piece.
 
-        More than `size` does not count, as of chunks that reach beyond a dataset; what is missing at the end, as of chunks
-        that were never written, is added then.
+        Bytes beyond `size` are not counted (chunks may reach beyond a dataset). Bytes missing at the end are added (chunks may
+        never have been written).
         """
         end = min(self._done + size, self._all)
 

@@ -1,6 +1,6 @@
-"""Functions whose options are given by keyword: a call that does not fit says which option was meant.
+"""Functions with keyword options: a wrong call raises an error that names the option that was probably meant.
 
-Signatures stay what they are: for help(), for completion and for type checkers.
+Signatures stay the same for help(), completion and type checkers.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _ELSEWHERE = {
 
 
 def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """The function; a call that does not fit its signature is a TypeError that names the nearest option."""
+    """Decorator: a call that does not fit the signature raises a TypeError that names the nearest option."""
     return _checked(function, inspect.signature(function))
 
 
 def with_options_of(
     source: Callable[..., Any],
 ) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
-    """checked() for a function with `**options` that it hands to `source`: inspect.signature() lists them by name."""
+    """checked() for a function that passes its `**options` to `source`. inspect.signature() lists them by name."""
     listed = [one for one in inspect.signature(source).parameters.values() if one.kind is one.KEYWORD_ONLY]
 
     def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
@@ -61,7 +61,7 @@ def _checked(function: Callable[_Parameters, _Result], signature: inspect.Signat
 
 
 def _advice(name: str, signature: inspect.Signature, args: tuple[Any, ...], options: Mapping[str, Any]) -> str | None:
-    """What is wrong with a call and what was probably meant; None if it fits the signature."""
+    """The error in a call and the probable remedy; None if the call fits the signature."""
     parameters = list(signature.parameters.values())
     # Such as the options of STZ in one string.
     texts = [one.name for one in parameters if one.kind is one.POSITIONAL_ONLY and one.name != "self"]
@@ -90,7 +90,7 @@ def _advice(name: str, signature: inspect.Signature, args: tuple[Any, ...], opti
 
 
 def _nearest(option: str, names: list[str]) -> str | None:
-    """The name that a misspelt option stands for, or None."""
+    """The option that a misspelt name probably means, or None."""
     option = option.lower()
     if _ELSEWHERE.get(option) in names:
         return _ELSEWHERE[option]
@@ -100,7 +100,7 @@ def _nearest(option: str, names: list[str]) -> str | None:
 
 
 def _as_keyword(surplus: tuple[Any, ...], keywords: list[str]) -> str:
-    """The first of the arguments without a name, written as the option that it most probably is."""
+    """The first positional argument, written as the option that it probably is."""
     value, *others = surplus
     if isinstance(value, str) and others and (meant := _nearest(value, keywords)):
         return f"{meant}={_shown(others[0])}"

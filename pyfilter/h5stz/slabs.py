@@ -1,7 +1,7 @@
-"""Reading an array-like piece by piece, so that data larger than memory can be looked at.
+"""Reads an array-like slab by slab, for data larger than memory.
 
-Works with everything that has shape, dtype and basic slicing: ndarray, memmap, h5py and netCDF4 datasets, dask, zarr
-and xarray. Pieces are boxes that together cover the data exactly once.
+Works with everything that has shape, dtype and basic slicing: ndarray, memmap, datasets of h5py and netCDF4, dask, zarr and
+xarray. The slabs are boxes that cover the data exactly once.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ STORED_BYTES = limits.STORED_BYTES  # pieces of data that must be read first
 
 
 class ArraySource(Protocol):
-    """What can be read in pieces."""
+    """An array-like that can be read in slabs."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents."""
+        """The extents."""
         ...
 
     @property
     def dtype(self) -> DType:
-        """The dtype of every piece."""
+        """The dtype of every slab."""
         ...
 
     def __getitem__(self, box: Any, /) -> Any:
-        """The piece of a box."""
+        """The slab of a box."""
         ...
 
 
 def is_array_like(data: object) -> TypeGuard[ArraySource]:
-    """Whether `data` can be read in pieces as it is; lists and scalars must become arrays first."""
+    """True if `data` can be read in slabs. Lists and scalars must be converted to arrays first."""
     return hasattr(data, "shape") and hasattr(data, "dtype") and hasattr(data, "__getitem__")
 
 
@@ -53,7 +53,7 @@ def boxes(shape: Sequence[int], extents: Sequence[int]) -> list[Box]:
 
 
 def each_box(shape: Sequence[int], extents: Sequence[int]) -> Iterator[Box]:
-    """Those of boxes(), one after the other: there may be more than memory has room for."""
+    """An iterator over boxes(), of which there may be too many for memory."""
     cuts = [
         [slice(low, min(low + step, size)) for low in range(0, size, step)] for size, step in zip(shape, extents, strict=True)
     ]
@@ -61,15 +61,15 @@ def each_box(shape: Sequence[int], extents: Sequence[int]) -> Iterator[Box]:
 
 
 def slab_extents(data: ArraySource, limit: int, other: ArraySource | None = None) -> list[int]:
-    """Extents of boxes of at most `limit` bytes, or of one stored chunk where that is larger.
+    """Extents of boxes of at most `limit` bytes, or of one stored chunk if that is larger.
 
-    The boxes are made of whole chunks, and grow along the last axis first: without chunks they are contiguous in C order.
+    The boxes consist of whole chunks. They grow along the last axis first: without chunks they are contiguous in C order.
 
     Args:
-        data: what is read.
-        limit: bytes.
-        other: what has the same shape and is read or written in the same boxes. They are made of whole chunks of both where
-            these fit; else of whole chunks of the one whose chunks are larger.
+        data: the data to read.
+        limit: in bytes.
+        other: data of the same shape that are read or written in the same boxes. The boxes then consist of whole chunks of
+            both if these fit, otherwise of whole chunks of the one with larger chunks.
     """
     whole = _whole_chunks(data, limit, other)
     room = prod(whole) * data.dtype.itemsize
@@ -82,7 +82,7 @@ def slab_extents(data: ArraySource, limit: int, other: ArraySource | None = None
 
 
 def _whole_chunks(data: ArraySource, limit: int, other: ArraySource | None) -> list[int]:
-    """The extents of the smallest boxes, as of slab_extents()."""
+    """The extents of the smallest boxes, as for slab_extents()."""
     one = _chunks_of(data)
     if other is None:
         return one
@@ -92,7 +92,7 @@ def _whole_chunks(data: ArraySource, limit: int, other: ArraySource | None) -> l
 
 
 def _chunks_of(data: ArraySource) -> list[int]:
-    """The extents of its chunks, within its shape; 1 without chunks. dask has several for an axis."""
+    """The extents of the chunks of `data`, within its shape; 1 without chunks. dask has several extents per axis."""
     chunks = getattr(data, "chunks", None) or ()
     found = [chunks[axis] if axis < len(chunks) else 1 for axis in range(len(data.shape))]
     numbers = [each if isinstance(each, int) else max(each, default=1) for each in found]
@@ -100,7 +100,7 @@ def _chunks_of(data: ArraySource) -> list[int]:
 
 
 def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
-    """The pieces of `data` as ndarrays (masked arrays where the source gives them)."""
+    """The slabs of `data` as ndarrays (masked arrays if the source returns them)."""
     in_memory = isinstance(data, np.ndarray) and not isinstance(data, np.memmap)
     limit = limit or (LOADED_BYTES if in_memory else STORED_BYTES)
     for box in each_box(data.shape, slab_extents(data, limit)):
@@ -108,7 +108,7 @@ def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
 
 
 def piece(data: ArraySource, box: Box) -> Array:
-    """One box of `data` in memory, of the dtype that `data` announces."""
+    """One box of `data` in memory, in the dtype that `data` announces."""
     with naming(data, box):
         array = np.asanyarray(data[box] if box else data)  # an index () would take the mask off a masked scalar
     if array.dtype != data.dtype:

@@ -1,4 +1,4 @@
-"""Types of datasets in words, for people: names of members and what they are, where NumPy prints structures of Python."""
+"""Describes the types of datasets in words: members with name and type, where NumPy would print Python structures."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _SHOWN = 8  # members of a compound type
 
 
 def named(dtype: np.dtype[Any]) -> str:
-    """What NumPy calls a dtype; one with members in words."""
+    """NumPy's name of a dtype; for a compound type a description."""
     return described(dtype) if dtype.names is not None or dtype.subdtype is not None else str(dtype)
 
 
 def described(dtype: np.dtype[Any]) -> str:
-    """A dtype in words: that of numbers as NumPy calls it, else what HDF5 has, such as "compound of id (int32), s (text)"."""
+    """A dtype in words: NumPy's name for numbers, HDF5's term for others, such as "compound of id (int32), s (text)"."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return f"{described(base)} array of {'x'.join(map(str, shape))}"

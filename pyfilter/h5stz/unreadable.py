@@ -1,4 +1,4 @@
-"""What HDF5 cannot read: errors that name the file, the dataset, the chunk, what is wrong with it, and what to do."""
+"""Errors about data that HDF5 cannot read. They name the file, the dataset, the chunk, the problem and the remedy."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _OF_WRITES = re.compile("write|flush|creat|errno = ")
 
 @contextmanager
 def naming(data: object, box: Sequence[Any] | None = None, less: str = "") -> Iterator[None]:
-    """Turns errors of HDF5 while it reads samples of a dataset, or of a View, into those of error_of(), or else of of_part().
+    """A context that converts errors of HDF5, while it reads a dataset or View, to those of error_of() or of_part().
 
-    Those about other data stay.
+    Errors about other data are not changed.
 
     Args:
-        data: what is read.
-        box: slices without steps around what is read of it; None: all.
-        less: what the caller can do to need less memory, such as "read a smaller region"; "" for nothing.
+        data: the data to read.
+        box: slices without steps around the data; None: all.
+        less: how the caller can reduce memory, such as "read a smaller region"; "" if it cannot.
     """
     try:
         yield
@@ -62,7 +62,9 @@ def naming(data: object, box: Sequence[Any] | None = None, less: str = "") -> It
 
 @contextmanager
 def naming_index(dataset: h5py.Dataset) -> Iterator[None]:
-    """Turns errors of HDF5 while it looks for the chunks of a dataset into those of of_part(). No sample is read for it."""
+    """A context that converts errors of HDF5, while it locates the chunks of a dataset, to those of of_part(). Reads no
+    samples.
+    """
     try:
         yield
     except StzError:
@@ -77,9 +79,9 @@ def naming_index(dataset: h5py.Dataset) -> Iterator[None]:
 
 @contextmanager
 def naming_memory(dataset: h5py.Dataset, less: str = "") -> Iterator[None]:
-    """Turns errors for lack of memory, while a dataset is read and written, into a StzMemoryError that names it.
+    """A context that converts out-of-memory errors, while a dataset is read and written, to a StzMemoryError that names it.
 
-    `less`: as of naming().
+    `less`: as for naming().
     """
     try:
         yield
@@ -96,9 +98,9 @@ def naming_memory(dataset: h5py.Dataset, less: str = "") -> Iterator[None]:
 
 
 def _is_of_memory(error: BaseException, dataset: h5py.Dataset) -> bool:
-    """Whether there was not enough memory.
+    """True for an out-of-memory error.
 
-    HDF5 does not tell why a filter fails. It counts as want of memory if there is no room for three chunks.
+    HDF5 does not tell why a filter fails. It counts as out of memory if there is no room for three chunks.
     """
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return True
@@ -119,7 +121,7 @@ def _memory_error_of(dataset: h5py.Dataset, less: str) -> StzMemoryError:
     size = _chunk_bytes(dataset)
     cures = ["free memory", *([less] if less else [])]
     if size > limits.STORED_BYTES:
-        cures.append("have the dataset written with smaller chunks")
+        cures.append("write the dataset with smaller chunks")
     what = "chunks" if size > limits.STORED_BYTES else "pieces"
     text = f"there is not enough memory: several {what} of {-(-max(limits.STORED_BYTES, size) >> 20)} MiB are needed at once: "
     text += ", or ".join([", ".join(cures[:-1]), cures[-1]] if len(cures) > 1 else cures)
@@ -127,12 +129,12 @@ def _memory_error_of(dataset: h5py.Dataset, less: str) -> StzMemoryError:
 
 
 def error_of(dataset: h5py.Dataset, error: BaseException, box: Sequence[Any] | None = None) -> StzReadError | None:
-    """The StzReadError of a dataset of which HDF5 cannot read samples; None if it can.
+    """The StzReadError for a dataset whose samples HDF5 cannot read; None if it can.
 
     Args:
         dataset: of an open file.
-        error: of h5py.
-        box: as of naming().
+        error: the error of h5py.
+        box: as for naming().
     """
     if isinstance(error.__context__, StzReadError):  # of the object that h5py reads from
         return error.__context__
@@ -160,7 +162,9 @@ def error_of(dataset: h5py.Dataset, error: BaseException, box: Sequence[Any] | N
 
 @contextmanager
 def naming_stream(dataset: h5py.Dataset, offset: tuple[int, ...]) -> Iterator[None]:
-    """Adds to the StzErrors of a stream the chunk that it is, and to those of damage what to do. `offset`: of the chunk."""
+    """A context that adds the chunk to StzErrors about its stream, and the remedy to those about damage. `offset`: of the
+    chunk.
+    """
     try:
         yield
     except StzError as error:
@@ -174,7 +178,7 @@ def naming_stream(dataset: h5py.Dataset, offset: tuple[int, ...]) -> Iterator[No
 
 
 def _cure(dataset: h5py.Dataset) -> str:
-    """What to do about a dataset of which a chunk is damaged."""
+    """The remedy for a dataset with a damaged chunk."""
     if _core.FILTER_ID not in [number for number, *_ in _filters(dataset)]:  # salvage leaves others as they are
         if not dataset.chunks:
             return "get the file again"
@@ -183,9 +187,9 @@ def _cure(dataset: h5py.Dataset) -> str:
 
 
 def cure_of_file(name: str) -> str:
-    """What to do about a file that is damaged. `name`: its path or address, or what a file object is called."""
+    """The remedy for a damaged file. `name`: its path or address, or the name of a file object."""
     salvage = f"h5stz salvage {name} OUT" if os.path.isfile(name) else "h5stz salvage of a copy on this machine"
-    return f"get the file again, or {salvage} keeps what is whole"
+    return f"get the file again, or {salvage} copies the readable parts"
 
 
 def _filters(dataset: h5py.Dataset) -> list[tuple[Any, ...]]:
@@ -197,9 +201,9 @@ _UNDECODED = "its filters cannot decode it"
 #: What HDF5 says of what it cannot read, and what that means.
 _MEANINGS = (
     ("filter returned failure", _UNDECODED),
-    ("required filter|find plugin|open directory", "its filter is not here"),
-    ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies behind the end of the file"),
-    ("file read failed|nput/output error", "the disk does not give it"),
+    ("required filter|find plugin|open directory", "its filter is not installed"),
+    ("addr overflow|address overflow|past (the )?end|beyond end|end of (the )?file|eof", "it lies beyond the end of the file"),
+    ("file read failed|nput/output error", "the disk cannot read it"),
     (
         "signature|checksum|version|ring type|corrupt|free list|temporary file space|entry cache type|"
         "incorrect|unknown|invalid|decode|wrong|bad |unable to|out of range",
@@ -211,24 +215,26 @@ _NOT_KNOWN = "HDF5 cannot read it"
 
 
 def sentence(error: BaseException) -> str:
-    """Why something cannot be read, in words: what a StzError says, and the meaning of what HDF5 says."""
+    """The reason of an error in words: the text of a StzError, or the meaning of HDF5's text."""
     said = " ".join(str(error).split())
     if told := _OF_FILTER.search(said):
         return told[1]
     if isinstance(error, StzError):
         return said
     if isinstance(error, MemoryError):
-        return "there is not enough memory for the size that the file tells"
+        return "there is not enough memory for the size stated in the file"
     return next((meaning for text, meaning in _MEANINGS if re.search(text, said)), _NOT_KNOWN)
 
 
 def in_words(error: BaseException) -> str:
-    """sentence(), with what HDF5 says in parentheses."""
+    """sentence(), followed by HDF5's text in parentheses."""
     return in_one_line(error) if isinstance(error, StzError) else f"{sentence(error)} (HDF5 says: {in_one_line(error)})"
 
 
 def is_of_hdf5(error: BaseException) -> bool:
-    """Whether an error is HDF5's about what it reads, not one of h5py, the system or this package, or about what it writes."""
+    """True for an error of HDF5 about reading; False for those of h5py, the system or this package, and for errors about
+    writing.
+    """
     if isinstance(error, (StzError, MemoryError)) or getattr(error, "errno", None):
         return False
     said = in_one_line(error)
@@ -236,12 +242,12 @@ def is_of_hdf5(error: BaseException) -> bool:
 
 
 def of_part(name: str, path: str, error: BaseException) -> StzError:
-    """The error of a file that is damaged, or of a part of it, from that of HDF5; a StzError and what is not HDF5's stay.
+    """Converts an error of HDF5 to the error of a damaged file or of a part of it. Other errors are returned unchanged.
 
     Args:
-        name: of the file: its path or address, or what a file object is called.
-        path: of the object in it; "" for the file itself.
-        error: of h5py.
+        name: path or address of the file, or the name of a file object.
+        path: path of the object in the file; "" for the file itself.
+        error: the error of h5py.
     """
     if isinstance(error, StzError):
         return error
@@ -254,19 +260,19 @@ def of_part(name: str, path: str, error: BaseException) -> StzError:
 
 
 def _missing_filter(dataset: h5py.Dataset) -> str | None:
-    """What is said of a dataset that has a filter which is not here."""
+    """The message for a dataset with a filter that is not installed; None if all are."""
     for number, _, _, name in _filters(dataset):
         if not h5py.h5z.filter_avail(number):
             called = f" ({name.decode(errors='replace')})" if name else ""
             return (
-                f"has the HDF5 filter {number}{called}, which is not here. pip install hdf5plugin has most of them: import it, "
+                f"has the HDF5 filter {number}{called}, which is not installed. pip install hdf5plugin has most: import it, "
                 "or set HDF5_PLUGIN_PATH to hdf5plugin.PLUGIN_PATH for commands"
             )
     return None
 
 
 def _first_unreadable(dataset: h5py.Dataset, box: Sequence[Any] | None) -> tuple[tuple[int, ...] | None, BaseException] | None:
-    """Where the first chunk in a box begins that HDF5 cannot read, None for all of a dataset without chunks, and why."""
+    """Offset of the first unreadable chunk in a box (None for a dataset without chunks), and HDF5's error."""
     shape, chunks = dataset.shape, dataset.chunks or dataset.shape
     cuts = [slice(None)] * len(shape) if box is None else list(box)
     spans = [cut.indices(extent)[:2] for cut, extent in zip(cuts, shape, strict=True)]

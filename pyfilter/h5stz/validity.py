@@ -1,6 +1,6 @@
-"""Which samples of an array are valid: finite, not masked (numpy.ma) and not the fill value.
+"""Determines the valid samples of an array: finite, not masked (numpy.ma) and not the fill value.
 
-What a bound depends on looks at the whole array in pieces and computes with exact numbers: Python ints and fractions.
+Values on which a bound depends are computed from the whole array, slab by slab, with exact numbers: Python ints and fractions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROUNDING_UP = 1 + 1e-14  # more than the few roundings of a product of positive
 
 @dataclass(frozen=True)
 class Extremes:
-    """The least and the greatest valid number, exact, how often each occurs, and the count of valid numbers."""
+    """The exact minimum and maximum of the valid numbers, how often each occurs, and the count of valid numbers."""
 
     low: int | float
     high: int | float
@@ -45,7 +45,7 @@ class Extremes:
         return Fraction(self.high) - Fraction(self.low)
 
     def merged(self, other: Extremes) -> Extremes:
-        """The extremes of both parts together."""
+        """The extremes of two parts together."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return Extremes(
             low,
@@ -61,7 +61,7 @@ Finder: TypeAlias = Callable[[tuple[int, ...]], Extremes | None]
 
 
 def components(array: Array) -> Array:
-    """The real numbers of a contiguous ndarray as a 1-D array: two per complex sample, bool as uint8."""
+    """The real numbers of a contiguous ndarray as a 1-D array: two per complex sample, uint8 for bool."""
     values = array.reshape(-1)
     if values.dtype.kind == "c":
         return values.view(f"{values.dtype.str[0]}f{values.dtype.itemsize // 2}")
@@ -69,7 +69,7 @@ def components(array: Array) -> Array:
 
 
 def valid(values: Array, excluded: tuple[int, ...] = ()) -> slice | npt.NDArray[np.bool_]:
-    """Which of these real numbers are valid (a bool array or, for all of them, a slice). `excluded`: bits of fill values."""
+    """The index of the valid numbers (a bool array, or a slice if all are valid). `excluded`: bits of fill values."""
     keep: slice | npt.NDArray[np.bool_] = slice(None)
     if values.dtype.kind == "f" and values.size:
         with np.errstate(invalid="ignore"):
@@ -82,7 +82,7 @@ def valid(values: Array, excluded: tuple[int, ...] = ()) -> slice | npt.NDArray[
 
 
 def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
-    """The valid numbers of an ndarray or masked array as a 1-D array. `excluded` are bits of fill values."""
+    """The valid numbers of an ndarray or masked array as a 1-D array. `excluded`: bits of fill values."""
     values = elements.unmasked(piece)
     if elements.is_masked(piece) and (mask := np.ma.getmask(piece)) is not np.ma.nomask:
         values = values[~mask]
@@ -92,9 +92,9 @@ def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
 
 
 def absolute_error(relative: float, piece: Array, excluded: tuple[int, ...] = ()) -> float:
-    """What a point-wise bound allows for decoded numbers, in the unit of the data; infinity from 1 on.
+    """The absolute error that a pointwise relative bound permits for decoded numbers; infinity if the bound is 1 or more.
 
-    |x - x'| <= relative |x| says that |x - x'| <= relative / (1 - relative) |x'|; the result is rounded up.
+    x - x'| <= relative |x| implies |x - x'| <= relative / (1 - relative) |x'|; the result is rounded up.
 
     Args:
         relative: the bound, 0 or more.
@@ -109,7 +109,7 @@ def absolute_error(relative: float, piece: Array, excluded: tuple[int, ...] = ()
 
 
 def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = (), *, counted: bool = True) -> Extremes | None:
-    """The Extremes over arrays (any iterable of them), or None if no number is valid; their counts are 0 if not `counted`."""
+    """The Extremes over an iterable of arrays; None if no number is valid. Counts are 0 unless `counted`."""
     whole: Extremes | None = None
     for piece in pieces:
         values = numbers(piece, excluded)
@@ -122,13 +122,15 @@ def extremes(pieces: Iterable[Array], excluded: tuple[int, ...] = (), *, counted
 
 
 def sample(array: Array, size: int) -> Array:
-    """An evenly spread part of an ndarray that is a part of `size` samples, for hints on which no promise rests; 1-D."""
+    """An evenly spread sample of an ndarray that is part of `size` samples, as a 1-D array. Only for hints, not for
+    guarantees.
+    """
     step = max(1, size // _SAMPLE) | 1  # odd: does not stay in one column of a power-of-two array
     return np.ascontiguousarray(array.reshape(-1)[::step] if array.flags.c_contiguous else array.flat[::step])
 
 
 def probable_fill(array: Array, mode: int, bound: float) -> int | None:
-    """What the filter takes for the fill value of an ndarray, as bits, or None: its rule, as nothing depends on it but size."""
+    """The fill value (bits) that the filter would detect in an ndarray, or None. Only the size of the stream depends on it."""
     if array.dtype.kind == "b":
         return None
     values = np.ascontiguousarray(array)

@@ -227,7 +227,7 @@ def test_impossible_layer_bounds(wrong):
 
 def test_layer_bounds_beside_layers():
     assert h5stz.STZ(absolute=1e-3, layers=3, layer_bounds=(1, 0.1)) == h5stz.STZ(absolute=1e-3, layer_bounds=(1, 0.1))
-    with pytest.raises(h5stz.StzError, match="leave layers= away"):
+    with pytest.raises(h5stz.StzError, match="omit layers="):
         h5stz.STZ(absolute=1e-3, layers=2, layer_bounds=(1, 0.1))
 
 

@@ -13,7 +13,7 @@ _UNCLEAR = "fill value? The other numbers are"
 #: Errors that tell of data for which an option has no meaning, by the option.
 MAY_FAIL = {
     "relative": (_UNCLEAR, "data without a valid number have none", "exceeds float64"),
-    "psnr": (_UNCLEAR, "no bound gives", "data without a valid number have none", "no meaning for constant", "exceeds float64"),
+    "psnr": (_UNCLEAR, "no bound gives", "data without a valid number have none", "undefined for constant", "exceeds float64"),
     "ratio": (_UNCLEAR, "no bound gives", "cannot be met", "exceeds float64"),
 }
 #: Some subnormal bounds, which client data cannot hold (docs/cd_values.md).

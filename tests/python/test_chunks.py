@@ -47,7 +47,7 @@ def test_shapes_that_grow(shape, axis, target, expected):
 
 def test_chunks_that_are_too_small_are_warned_of():
     data = np.zeros((40, 50), "f4")
-    with pytest.warns(UserWarning, match=r"chunks \(2, 2\) have 16 bytes: those of less than 4 KiB") as warned:
+    with pytest.warns(UserWarning, match=r"chunks \(2, 2\) have 16 bytes: chunks of less than 4 KiB") as warned:
         h5stz.STZ(absolute=1, data=data, chunks=(2, 2))
     assert warned[0].filename == __file__
     with pytest.warns(UserWarning, match="4 KiB"):

@@ -112,7 +112,7 @@ def test_types_bounds_and_missing_values(tmp_path, case):
 def test_masked_arrays(tmp_path):
     masked = np.ma.masked_where(FIELD > 1, FIELD)
     lazy = da.from_array(masked, chunks=CHUNKS, asarray=False)
-    with pytest.raises(h5stz.StzError, match="give the number that masked samples are stored as"):
+    with pytest.raises(h5stz.StzError, match="give fill_value=, the number that is stored for masked samples"):
         h5stz.to_hdf5(lazy, tmp_path / "x.h5", "x", chunks=CHUNKS, absolute=1e-3)
     assert not (tmp_path / "x.h5").exists()
     h5stz.to_hdf5(lazy, tmp_path / "x.h5", "x", chunks=CHUNKS, relative=1e-3, fill_value=-999)
@@ -160,9 +160,9 @@ ERRORS = [
     ({"array": da.zeros(9)[da.zeros(9) > 1]}, h5stz.StzError, "compute_chunk_sizes"),
     ({"array": da.zeros((9, 9), dtype="S4")}, h5stz.StzTypeError, "S4"),
     ({"chunks": (3,)}, h5stz.StzError, r"chunks=\(3,\) must be a tuple of 3"),
-    ({"data": FIELD}, h5stz.StzError, "data= is the array's own"),
+    ({"data": FIELD}, h5stz.StzError, "data= is taken from the array"),
     ({"relative": 1e-3}, h5stz.StzError, "two bounds"),
-    ({"path": "there"}, h5stz.StzError, "'there' is in the file already"),
+    ({"path": "there"}, h5stz.StzError, "'there' exists in the file"),
     ({"scheduler": "tcp://127.0.0.1:1"}, h5stz.StzError, "there is no dask scheduler at"),
     ({"file": "https://host/x.h5"}, h5stz.StzError, r"^https://host/x\.h5: new files are written on this machine"),
     ({"absolut": 1}, TypeError, "did you mean absolute="),

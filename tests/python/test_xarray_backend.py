@@ -211,7 +211,7 @@ def test_xarray_does_not_take_it_unasked(path):
     "options, error, said",
     [
         ({"level": -1}, h5stz.StzError, "0 .all samples. to 63"),
-        ({"level": "2"}, h5stz.StzTypeError, "no integer"),
+        ({"level": "2"}, h5stz.StzTypeError, "not an integer"),
         ({"on_error": "ignore"}, h5stz.StzTypeError, "must be 'raise', 'nan', 'fill' or a number"),
         ({"level": 1, "axes": ("z", "y")}, h5stz.StzError, "no dimension 'z'; it has nv, time, y, x"),
     ],

@@ -165,7 +165,7 @@ def test_a_pipe_cannot_be_read_at_any_position():
             raise io.UnsupportedOperation("seek")
 
     with pytest.raises(
-        h5stz.StzReadError, match=r"the Pipe object cannot be read at any position, .*: read it into io\.BytesIO"
+        h5stz.StzReadError, match=r"the Pipe object cannot be read at arbitrary positions, .*: read it into io\.BytesIO"
     ):
         h5stz.open(Pipe(b""))
 

@@ -1,4 +1,4 @@
-"""Datasets with chunks that were written again in part: region reads by every route give what HDF5 gives, and decode little."""
+"""Datasets with chunks that were rewritten in part: region reads by every route give what HDF5 gives, and decode little."""
 
 import h5py
 import numpy as np

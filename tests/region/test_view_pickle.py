@@ -88,7 +88,7 @@ def test_files_that_others_cannot_open(path, tmp_path):
     with h5py.File(family, "w", driver="family") as file:
         file.create_dataset("x", data=smooth((50, 50)), chunks=(50, 50), **h5stz.STZ(absolute=1e-2))
     with opened(family, driver="family") as dataset:
-        refused(dataset, "driver of HDF5")
+        refused(dataset, "HDF5 driver")
     with opened(path) as dataset:
         moved = path.rename(tmp_path / "moved.h5")
         refused(dataset, "was it moved")

@@ -292,7 +292,7 @@ def test_a_version_that_cannot_be_told_any_more_is_an_error(server):
             return (404, b"", {}) if unanswered else (status, content, about)
 
         server.fault = fault
-        with pytest.raises(h5stz.StzError, match="it cannot be told whether the file has changed, FileNotFoundError"):
+        with pytest.raises(h5stz.StzError, match="it is unknown whether the file has changed, FileNotFoundError"):
             view[CUBE]
 
 

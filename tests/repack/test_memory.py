@@ -74,5 +74,5 @@ def test_want_of_memory_names_the_dataset(words, proposed, large):
     done = subprocess.run(command, cwd=large, capture_output=True, text=True)
     assert done.returncode == 1 and not list(large.glob("new.*")), done.stdout
     said = "there is not enough memory: several chunks of 128 MiB are needed at once: free memory, "
-    assert f"{said}{proposed}or have the dataset written with smaller chunks" in done.stderr, done.stderr
+    assert f"{said}{proposed}or write the dataset with smaller chunks" in done.stderr, done.stderr
     assert done.stderr.count("/x in") == 1 and done.stderr.count("\n") == 1

@@ -63,10 +63,10 @@ def test_the_command(source, tmp_path):
     done = command(source, "--absolute", "0.01", "--dry-run", "--dataset", "good=none")
     assert (done.returncode, done.stderr) == (0, "")
     lines = dict(line.split(": ", 1) for line in done.stdout.splitlines() if line.startswith("/"))
-    assert lines["/good"] == "would stay as it is (no rule names it)" and "1-D" in lines["/line"]
+    assert lines["/good"] == "would be copied unchanged (no rule matches it)" and "1-D" in lines["/line"]
     chunks = "chunks 40x50x60 instead of 2x50x60, 480000 bytes"
     assert lines["/chunked"].startswith(f"would be compressed: absolute=0.01, {chunks}")
-    assert "40x50x60, it has none now" in lines["/group/field"]
+    assert "40x50x60 (contiguous now)" in lines["/group/field"]
     assert done.stdout.splitlines()[-1].startswith("2 of 6 datasets would be compressed: ")
     shown = json.loads(command(source, tmp_path / "b.h5", "--absolute", "0.01", "--dry-run", "--json").stdout)
     assert {each["path"]: each["reason"] for each in shown["datasets"]}["/nothing"] is not None
@@ -172,11 +172,11 @@ def test_data_without_a_range_are_stored_without_loss_under_psnr(tmp_path):
             assert made[name][...].tobytes() == array.tobytes()
         assert np.array_equal(made["parts"][...], np.full((40, 50), 1 + 2j, "c8"))
         assert 60 <= h5stz.compare(FIELD, made["field"]).psnr <= 60.7
-    why = "(psnr has no meaning: its valid numbers are all the same, or there are none)"
+    why = "(psnr is undefined: its valid numbers are all equal, or there are none)"
     done = command(tmp_path / "a.h5", tmp_path / "c.h5", "--psnr", "60", "--layers", "2")
     assert done.returncode == 0 and done.stdout.count(why) == len(exact), done.stderr
     assert any(line.startswith("/constant: 8000 -> ") and f", lossless {why}, " in line for line in done.stdout.splitlines())
     done = command(tmp_path / "a.h5", "--psnr", "60", "--dry-run")
     assert done.returncode == 0 and f"/zero: would be compressed: lossless {why}, chunks 40x50" in done.stdout
-    with pytest.raises(h5stz.StzError, match="psnr= has no meaning for constant data"):
+    with pytest.raises(h5stz.StzError, match="psnr= is undefined for constant data"):
         h5stz.STZ(psnr=60, data=exact["constant"])

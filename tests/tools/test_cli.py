@@ -130,7 +130,7 @@ def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
         (["args", "--absolute", "-1"], "--absolute -1.0 must be a finite number that is zero or more (--lossless keeps"),
         (["args", "--relative", "0.1"], "--relative 0.1, --data FILE DATASET"),
         (["args", "--lossless", "--threads", "0"], "--threads 0 must be"),
-        (["args", "--absolute", "1", "--fill-value", "3"], "--fill-value 3 needs to know the type: give --data or --dtype"),
+        (["args", "--absolute", "1", "--fill-value", "3"], "--fill-value 3 needs the type: give --data or --dtype"),
         (["args", "--absolute", "1", "--dtype", "nonsense"], "nonsense"),
         (["args", "--absolute", "1", "--chunks", "4,5"], "--chunks needs the type too: give --dtype or --data"),
         (["args", "--absolute", "1", "--append-axis", "31"], "--append-axis 31 must be"),
@@ -154,7 +154,7 @@ def test_a_fill_value_that_is_not_clear_is_asked_for_in_the_words_of_the_command
     assert status == 1 and "--fill-value -999.0 if it marks" in errors and "--fill-value none if every number is data" in errors
     assert run(capsys, *words, "x", "--fill-value", "none")[0] == 0
     status, _, errors = run(capsys, *words, "group")
-    assert status == 1 and errors.startswith("h5stz: group is no dataset of ") and "it is a group" in errors
+    assert status == 1 and errors.startswith("h5stz: group is not a dataset of ") and "it is a group" in errors
 
 
 @pytest.mark.parametrize("words", [["info", "--help"], ["plugin-path"]], ids=str)
@@ -227,8 +227,8 @@ def test_info_of_chunks_that_were_written_again(capsys, tmp_path):
         exact = compose(h5stz.compress(frames, lossless=True), patches[:1], records=record(8))
         dataset.id.write_direct_chunk((24, 0, 0), exact)
     _, out, _ = run(capsys, "info", tmp_path / "x.h5")
-    assert "written again in part: 3 chunks, 4 patches\n" in out
-    assert "stored exactly, as the bound was used before: 1 chunk\n" in out
+    assert "rewritten in part: 3 chunks, 4 patches\n" in out
+    assert "stored losslessly, as the bound was used before: 1 chunk\n" in out
     assert "accumulated bound: 0.003, with those of earlier compressions: 1 chunk\n" in out
 
 
@@ -242,7 +242,7 @@ def test_info_of_a_series_that_ends_within_a_chunk(capsys, tmp_path):
             dataset[k] = frame
     _, out, _ = run(capsys, "info", tmp_path / "x.h5")
     assert "grows along axis 0\n" in out
-    assert "stored exactly, as the last plane along the axis of growth holds one value only: 1 chunk\n" in out
+    assert "stored losslessly, as the last plane along the append axis has a single value: 1 chunk\n" in out
 
 
 def test_info_of_chunks_of_few_values(capsys, tmp_path):
@@ -252,7 +252,7 @@ def test_info_of_chunks_of_few_values(capsys, tmp_path):
         file.create_dataset("x", data=values[ranks], chunks=(30, 100), **h5stz.STZ(absolute=1e-5))
         file.create_dataset("exact", data=values[ranks], chunks=(30, 100), **h5stz.STZ(lossless=True))
     _, out, _ = run(capsys, "info", tmp_path / "x.h5", "x")
-    assert "stored exactly, as that is shorter where different values are few: 2 chunks\n" in out
+    assert "stored losslessly, as this is shorter for few distinct values: 2 chunks\n" in out
     _, out, _ = run(capsys, "info", tmp_path / "x.h5", "exact")
     assert "stored exactly" not in out
 

@@ -48,8 +48,8 @@ def file(tmp_path):
         (["compress", "a.h5", "b.h5", "--absolut", "1"], "No such option"),
         (["compress", "a.h5", "b.h5", "--absolute", "x"], "'x' is not a valid float"),
         (["args", "--block", "x"], "'--block'"),
-        (["args", "--chunks", "4,x"], "'4,x' is no chunk shape such as 8,256,256"),
-        (["run", "--cache", "0", "--", "true"], "'0' is no number of MiB"),
+        (["args", "--chunks", "4,x"], "'4,x' is not a chunk shape such as 8,256,256"),
+        (["run", "--cache", "0", "--", "true"], "'0' is not a number of MiB"),
         (["run", "--dry-run", "--", "true"], "No such option --dry-run: compress has it. See h5stz run --help"),
         (["args", "absolute=1", "--effort", "3"], "No such option --effort: compress, estimate have it. See h5stz args"),
         (
@@ -78,15 +78,15 @@ WRONG_OPTIONS = {
     "--lossless --psnr=9": "two bounds are given, --psnr and --lossless: give one of them",
     "--absolute=1 --effort=11": "--effort 11 must be 1 to 9",
     "--relative=1 --layers=9": "--layers 9 must be 1 to 7",
-    "--relative=1e-3 --enhance=auto": "--enhance auto is for --psnr and --ratio; with --relative say --enhance 'strict'",
+    "--relative=1e-3 --enhance=auto": "--enhance auto needs --psnr or --ratio; with --relative say --enhance 'strict'",
     "--psnr=50 --enhance=both --layers=2": "with --layers only --enhance 'strict' is possible",
     "--absolute=1 --jobs=0": "--jobs 0 must be 1 to 4096",
     "--absolute=1 --chunks=3": "--chunks (3,) does not have the 2 axes of /",
     "--dataset=/plain=absolute:-1": "/plain: --absolute -1.0 must be",
     "--dataset=/nothing=absolute:1": "no dataset has a path like '/nothing': there are /",
-    "--dataset=/plain=absolute:x": "is no number: give one, such as absolute:1e-3",
-    "--dataset=/plain=absolute:1%": "is no number: give one, such as absolute:1e-3",
-    "--dataset=/plain=relative": "relative: is no number: give one, such as relative:1e-3 or relative:0.1%",
+    "--dataset=/plain=absolute:x": "is not a number: give one, such as absolute:1e-3",
+    "--dataset=/plain=absolute:1%": "is not a number: give one, such as absolute:1e-3",
+    "--dataset=/plain=relative": "relative: is not a number: give one, such as relative:1e-3 or relative:0.1%",
 }
 
 
@@ -270,7 +270,7 @@ def test_verify_in_json_of_damaged_files(capsys, file, tmp_path):
         f"h5stz: {tmp_path / 'missing'}: no such file",
     ]
     (chunk,) = damaged["datasets"][0]["damaged"]
-    assert chunk["chunk"] == [20, 25] and "no h5stz stream" in chunk["error"]
+    assert chunk["chunk"] == [20, 25] and "not an h5stz stream" in chunk["error"]
     assert missing["errors"] == [f"{tmp_path / 'missing'}: no such file"]
 
 

@@ -158,7 +158,7 @@ CASES = [
         "h5stz compress plain.nc",
         files=WHOLE_FILES,
         makes=("compressed.nc",),
-        prints="/T: as it was (less than 4096 bytes)",
+        prints="/T: copied unchanged (less than 4096 bytes)",
     ),
     Case(
         "README.md",

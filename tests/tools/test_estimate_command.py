@@ -27,7 +27,7 @@ def test_the_grid_of_all_datasets(path):
     lines = done.out.splitlines()
     said = [line for line in lines if line.startswith("/")]
     assert [line.split()[0] for line in said if "not estimated" not in line] == ["/counts", "/run/rho"]
-    assert "/time: not estimated, as compress leaves it as it is (less than 4096 bytes)" in said
+    assert "/time: not estimated, as compress copies it unchanged (less than 4096 bytes)" in said
     assert all(sum(f"relative={bound}" in line for line in lines) == 2 for bound in (0.1, 0.01, 0.001, 0.0001, 1e-05))
 
 
@@ -50,7 +50,7 @@ def test_it_is_what_compress_makes(path, tmp_path, words):
     ("words", "message"),
     [
         (("::/time",), "less than"),
-        (("::/none",), "no dataset"),
+        (("::/none",), "is not a dataset"),
         (("", "--ratio", "0.5"), "above 1"),
         (("", "--sample", "0"), "sample"),
     ],
@@ -118,4 +118,4 @@ def test_a_range_that_exceeds_float64(odd, tmp_path):
     done = run("compress", odd, tmp_path / "out.h5", "--relative", 1e-3, "--dataset", "/gz=none")
     assert done.status == 0, done.err
     reason = "its range, or its range times relative, exceeds float64: compress it with absolute or lossless"
-    assert f"/huge: as it was ({reason})" in done.out
+    assert f"/huge: copied unchanged ({reason})" in done.out

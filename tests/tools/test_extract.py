@@ -147,11 +147,11 @@ def test_a_list_of_scales_that_cannot_be_read(file, stored, tmp_path, capsys):
         ("flow/T", ["-o", "x.txt"], "ends with .npy"),
         ("flow/T", ["-o", "x.npy", "--region", "99"], "out of"),
         ("flow/T", ["-o", "x.npy", "--level", "1", "--region", "0:9:2"], "steps"),
-        ("flow/T", ["-o", "x.npy", "--region", "a:b"], "'a:b' is no index. /flow/T has the shape "),
+        ("flow/T", ["-o", "x.npy", "--region", "a:b"], "'a:b' is not an index. /flow/T has the shape "),
         ("flow/T", ["-o", "x.npy", "--axes", "7", "--level", "1"], "axes"),
-        ("complex", ["-o", "x.nc"], "netCDF has no complex64"),
-        ("half", ["-o", "x.nc"], "netCDF has no float16"),
-        ("flow", ["-o", "x.npy"], "is no dataset"),
+        ("complex", ["-o", "x.nc"], "netCDF cannot store complex64"),
+        ("half", ["-o", "x.nc"], "netCDF cannot store float16"),
+        ("flow", ["-o", "x.npy"], "is not a dataset"),
         ("nothing", ["-o", "x.npy"], "nothing"),
         ("flow/T", ["-o", "there.npy"], "--overwrite"),
     ],
@@ -180,5 +180,5 @@ def test_views(file, stored, tmp_path):
         view = h5stz.view(opened["flow/T"])
         done = h5stz.extract(view, tmp_path / "x.npy", region=np.s_[2:4], level=1, axes=(-1,))
         assert done.shape == (2, 31, 20) and np.array_equal(np.load(tmp_path / "x.npy"), stored[2:4, :, ::2])
-        with pytest.raises(h5stz.StzError, match="is a level"):
+        with pytest.raises(h5stz.StzError, match="is a coarse level"):
             h5stz.extract(view.level(1), tmp_path / "y.npy")

@@ -118,7 +118,7 @@ def test_file_and_dataset(folder, text, file, path):
 def test_commands_of_whole_files_say_so(folder, capsys, words):
     status, out, errors = run(capsys, words.split(), "other.h5::/rho", "")
     assert (status, out) == (1, "")
-    assert errors == "h5stz: other.h5::/rho: no such file: a whole file is taken here, name other.h5 alone\n"
+    assert errors == "h5stz: other.h5::/rho: no such file: this needs a whole file, name other.h5 alone\n"
 
 
 def links(folder):
@@ -141,7 +141,7 @@ def links(folder):
         "/dangling": ["/dangling is a soft link to /nowhere/x, and there is no /nowhere (in / are "],
         "/twice": ["/twice is a soft link to dangling, and /dangling is a soft link to /nowhere/x, and there is no /nowhere"],
         "/loop": ["/loop is a soft link to /loops, and /loops is a soft link to loop, and so they lead in a circle"],
-        "/up": ["/up is a soft link to ../a, and .. means nothing in a path of HDF5"],
+        "/up": ["/up is a soft link to ../a, and HDF5 paths have no .."],
         "/lost": ["/lost is an external link to /x in the file lost.h5, and there is no such file", f"{folder}: copy it there"],
         "/text": ["/text is an external link to /x in the file text.h5, which cannot be opened: ", "name one"],
         "/inside": ["/inside is an external link to /x in the file other.h5, and there there is no /x (in / are here, rho)"],
@@ -157,14 +157,14 @@ def test_links_that_lead_nowhere(folder, capsys, command):
     others = {
         "/missing": ["there is no /missing (in / are "],
         "/a/rh": ["there is no /a/rh (in /a is rho)"],
-        "/a/rho/x": ["/a/rho is no group, so that nothing is in it"],
+        "/a/rho/x": ["/a/rho is not a group"],
         "/a": ["it is a group, name one in it, such as /a/rho"],
-        "/type": ["it is a type that has a name, and has no samples"],
+        "/type": ["it is a named type, which has no samples"],
     }
     for name, texts in (links(folder) | others).items():
         status, out, errors = run(capsys, COMMANDS[command], "x.h5", name)
         assert status == 1 and (out == "" or command == "info with") and errors.count("\n") == 1, errors
-        assert f"{name} is no dataset of x.h5: " in errors and "h5stz info --all x.h5 lists the datasets" in errors
+        assert f"{name} is not a dataset of x.h5: " in errors and "h5stz info --all x.h5 lists the datasets" in errors
         assert all(text in errors for text in texts), errors
         assert "synchronously" not in errors and "traversal" not in errors and "damaged" not in errors
 
@@ -218,17 +218,17 @@ def test_datasets_without_samples(folder, capsys, command):
         ("99", "index 99 is out of range for axis 0, which has 20 samples"),
         ("0,0,0,0", "too many indices: 4 for 3 axes"),
         ("...,...", "one ellipsis"),
-        ("a,1", "'a' is no index"),
-        ("1:2:3:4", "'1:2:3:4' is no index"),
+        ("a,1", "'a' is not an index"),
+        ("1:2:3:4", "'1:2:3:4' is not an index"),
     ],
 )
 def test_regions_that_are_not_there(folder, capsys, region, text):
     (folder / "there.npy").write_bytes(b"kept")
     words = ["extract", "FILE::NAME", "-o", "there.npy", "--region", region]
     status, out, errors = run(capsys, words, "other.h5", "/rho")
-    assert status == 1 + ("no index" in text) and out == "" and errors.count("\n") == 1 and "h5py" not in errors
+    assert status == 1 + ("not an index" in text) and out == "" and errors.count("\n") == 1 and "h5py" not in errors
     assert text in errors and "/rho has the shape 20x30x40: a region is an integer, a slice or ... for each axis" in errors
-    if "no index" not in text:
+    if "not an index" not in text:
         with h5py.File("other.h5") as file, pytest.raises(IndexError, match="has the shape"):
             h5stz.extract(file["rho"], "new.npy", region=(99,) if region == "99" else (0, 0, 0, 0))
 
@@ -246,7 +246,7 @@ def test_types_in_words(folder, capsys):
     for command in ("extract", "compare", "args"):
         status, _, errors = run(capsys, COMMANDS[command], "x.h5", "/table")
         assert status == 1 and "{'" not in errors and "[('" not in errors and errors.count("\n") == 1
-    assert f".npy has no {words}: choose .h5" in run(capsys, COMMANDS["extract"], "x.h5", "/table")[2]
+    assert f".npy cannot store {words}: choose .h5" in run(capsys, COMMANDS["extract"], "x.h5", "/table")[2]
     assert json.loads(run(capsys, ["extract", "FILE::/table", "-o", "t.h5", "--json"], "x.h5", "")[1])["dtype"] == words
 
 

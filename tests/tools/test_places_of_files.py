@@ -71,18 +71,18 @@ def test_what_holds_a_part_never_replaces_its_source(folder, capsys, command, th
         place.symlink_to(folder / "source.h5")
     before = (folder / "source.h5").read_bytes()
     assert cli.main([*COMMANDS[command], str(place), "--overwrite"]) == 1
-    assert f"{place} is the file that is read" in capsys.readouterr().err
+    assert f"{place} is the input file" in capsys.readouterr().err
     assert (folder / "source.h5").read_bytes() == before
 
 
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_directory_that_is_not_there(folder, capsys, command):
-    assert "there is no directory none/at all: make it first" in said(capsys, command, "none/at all")
+    assert "there is no directory none/at all: create it first" in said(capsys, command, "none/at all")
 
 
 @pytest.mark.parametrize("command", WRITERS)
 def test_a_directory_that_is_a_file(folder, capsys, command):
-    assert "other.h5 is no directory (Not a directory): choose another place" in said(capsys, command, "other.h5")
+    assert "other.h5 is not a directory (Not a directory): choose another place" in said(capsys, command, "other.h5")
 
 
 @pytest.mark.parametrize("command", WRITERS)
@@ -154,7 +154,7 @@ def test_a_directory_that_may_not_be_written(open_folder, capsys, command):
     capsys.readouterr()
     with without_rights():
         errors = said(capsys, command, "place")
-    assert "no file can be made in the directory place (Permission denied): choose another place" in errors
+    assert "no file can be created in the directory place (Permission denied): choose another place" in errors
 
 
 READERS = {
@@ -179,7 +179,7 @@ def test_a_file_that_may_not_be_read(open_folder, capsys, command):
         status = cli.main(given)
     errors = capsys.readouterr().err
     assert status == 1 and errors.count("\n") == 1, errors
-    assert "source.h5: it may not be read (permission denied): ask its owner, or change its mode" in errors
+    assert "source.h5: it may not be read (permission denied): ask its owner, or change its permissions" in errors
 
 
 def test_new_files_have_the_mode_of_new_files(folder):
@@ -209,10 +209,10 @@ def to_hdf5(path):
 def test_functions(folder, write):
     with pytest.raises(FileNotFoundError) as caught:
         write("none/x.nc")
-    assert str(caught.value) == "none/x.nc: there is no directory none: make it first"
+    assert str(caught.value) == "none/x.nc: there is no directory none: create it first"
     with pytest.raises(OSError) as caught:
         write(Path("other.h5/x.nc"))
-    assert str(caught.value).startswith("other.h5/x.nc: other.h5 is no directory")
+    assert str(caught.value).startswith("other.h5/x.nc: other.h5 is not a directory")
 
 
 @needs_programs("gcc")

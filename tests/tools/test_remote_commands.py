@@ -133,7 +133,7 @@ def test_what_is_damaged_is_found(path, server):
     server.files["x.h5"] = bytes(content)
     status, out, err = call("verify", f"{server.url}/x.h5")
     assert status == 1 and "damaged: the chunk at (32, 0, 0)" in out
-    cure = "get the file again, or h5stz salvage of a copy on this machine keeps what is whole"
+    cure = "get the file again, or h5stz salvage of a copy on this machine copies the readable parts"
     assert err == f"h5stz: {server.url}/x.h5: 1 damaged chunk in 1 dataset: {cure}\n"
     assert "1 chunks decoded, 1 compared" in out or "1 chunk decoded, 1 compared" in out
 
@@ -248,7 +248,7 @@ def test_addresses_that_must_be_downloaded_first(command, tmp_path, monkeypatch)
     """The error has the command that does it, with both slashes and without secrets."""
     monkeypatch.chdir(tmp_path)
     for name, said in (
-        ("https://host/a/b.h5", "https://host/a/b.h5: addresses are not read here: download the file first, such as with curl"),
+        ("https://host/a/b.h5", "https://host/a/b.h5: this needs a local file: download the file first, such as with curl"),
         ("https://me:secret@host/b.h5?key=secret", "with curl -fL -o b.h5 'https://...@host/b.h5?...', and name the copy"),
         ("https://host/b.h5?key=secret", "with curl -fL -o b.h5 'https://host/b.h5?...', and name the copy"),
         ("s3://bucket/b.h5", "such as with aws s3 cp s3://bucket/b.h5 b.h5, and name the copy"),
@@ -292,5 +292,5 @@ def test_addresses_in_paths(tmp_path, monkeypatch):
         lambda given: h5stz.salvage(given, "out.h5"),
     ):
         for each in (given, str(given).replace(":/", "://"), str(given)):
-            with pytest.raises(FileNotFoundError, match=r"^https://host/b\.h5: addresses are not read here: download"):
+            with pytest.raises(FileNotFoundError, match=r"^https://host/b\.h5: this needs a local file: download"):
                 write(each)

@@ -169,7 +169,7 @@ def test_damaged_structures_of_hdf5(tmp_path):
 def test_verify_names_blocks_and_elements(file):
     flipped(file, end_of_level_0(file, "flow/u", 1))
     done = run("verify", file)
-    cure = f"get the file again, or h5stz salvage {file} OUT keeps what is whole"
+    cure = f"get the file again, or h5stz salvage {file} OUT copies the readable parts"
     assert (done.status, done.err) == (1, f"h5stz: {file}: 1 damaged chunk in 1 dataset: {cure}\n")
     lines = done.out.splitlines()
     at = next(number for number, line in enumerate(lines) if "damaged: the chunk at (40, 0, 0)" in line)
@@ -286,7 +286,7 @@ def test_reasons_are_sentences(tmp_path):
             if line.startswith("h5stz: lost: "):
                 assert line.split(": ")[-1] in (
                     "a structure of HDF5 that leads there is damaged",
-                    "it lies behind the end of the file",
+                    "it lies beyond the end of the file",
                     "HDF5 cannot read it",
                 ), line
 
@@ -329,4 +329,4 @@ def test_a_file_of_which_nothing_can_be_kept(tmp_path):
     flipped(path, content.index(b"OHDR") + 4)
     done = run("salvage", path, tmp_path / "copy.h5")
     assert done.status == 1 and not (tmp_path / "copy.h5").exists()
-    assert "HDF5 finds nothing in it that could be kept: copy or download it again" in done.err
+    assert "HDF5 cannot read any part of this HDF5 file: copy or download it again" in done.err

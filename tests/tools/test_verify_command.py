@@ -45,14 +45,14 @@ def sound(path):
 
 def test_what_is_found(file):
     done = run("verify", file)
-    cure = f"get the file again, or h5stz salvage {file} OUT keeps what is whole"
+    cure = f"get the file again, or h5stz salvage {file} OUT copies the readable parts"
     assert (done.status, done.err) == (1, f"h5stz: {file}: 1 damaged chunk in 1 dataset: {cure}\n")
     assert run("verify", file, "--json").err == done.err
     lines = dict(line.removeprefix(f"{file}: ").split(": ", 1) for line in done.out.splitlines() if line.startswith(str(file)))
     assert lines == {
         "/constant": "3 chunks decoded, 3 compared with content checks, 1 not decoded (stored without h5stz)",
         "/empty": "0 chunks decoded, 0 compared with content checks: no chunk is stored",
-        "/group/plain": "4 chunks decoded, 0 compared with content checks (written without them: 4)",
+        "/group/plain": "4 chunks decoded, 0 compared with content checks (written without checks: 4)",
         "/x": "3 chunks decoded, 3 compared with content checks, 1 damaged",
     }
     with h5py.File(file) as opened:
@@ -72,7 +72,7 @@ def test_chunks_that_are_no_streams_or_of_another_array(file):
         made["x"].id.write_direct_chunk((20, 25), h5stz.compress(np.zeros((2, 2**20), "f4"), lossless=True))
     done = run("verify", file)
     assert done.status == 1
-    assert "the chunk at (20, 0)" in done.out and "no h5stz stream" in done.out
+    assert "the chunk at (20, 0)" in done.out and "not an h5stz stream" in done.out
     assert "the chunk at (20, 25)" in done.out and "holds an array of shape (2, 1048576)" in done.out
 
 
@@ -168,7 +168,7 @@ def test_info_finds_damaged_headers_of_chunks(tmp_path):
         with_bytes_changed(path, [places[1] + byte])
         status, out, err = run("info", path)
         told = f"damaged: the chunk at (16, 0) of /x in {path}: "
-        cure = f"get the file again, or h5stz salvage {path} OUT keeps what is whole"
+        cure = f"get the file again, or h5stz salvage {path} OUT copies the readable parts"
         assert (status, err) == (1, f"h5stz: {path}: 1 damaged chunk in 1 dataset: {cure}\n")
         (line,) = (line for line in out.splitlines() if " damaged: " in line)
         assert told in line and line.endswith(cure)
@@ -184,7 +184,7 @@ def test_info_finds_damaged_headers_of_chunks(tmp_path):
     entry = content.index(places[1].to_bytes(8, "little"))
     path.write_bytes(content[:entry] + (len(content) + 999).to_bytes(8, "little") + content[entry + 8 :])
     status, out, err = run("info", path)
-    assert status == 1 and f"the chunk at (16, 0) of /x in {path} cannot be read: it lies behind the end" in out
+    assert status == 1 and f"the chunk at (16, 0) of /x in {path} cannot be read: it lies beyond the end" in out
 
 
 def test_links_and_virtual_datasets_are_named(tmp_path, file):

@@ -1,4 +1,4 @@
-"""How good results are: arrays compared, parts extracted."""
+"""Comparing arrays and extracting regions."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Pairs of arrays to compare: datasets of two files that have the same path, single datasets, and .npy files."""
+"""Pairs of arrays to compare: datasets with the same path in two files, single datasets, and .npy files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SIGNATURE = b"\x93NUMPY"
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets of one path: a Comparison, or None and why there is none; `failed`: one of them cannot be read."""
+    """The Comparison of two datasets with the same path. Without one, `note` says why; `failed`: a dataset cannot be read."""
 
     path: str
     found: Comparison | None
@@ -43,13 +43,13 @@ def pairs(
     names: tuple[str, str],
     progress: Progress | None = None,
 ) -> Iterator[Pair]:
-    """Compares all datasets of two files whose path matches a pattern; goes on after those that cannot be read.
+    """Compares all datasets of two files whose path matches a pattern. Unreadable datasets do not stop it.
 
     Args:
-        one, other: the original and what is compared with it.
-        pattern: as of patterns.chosen_paths().
-        names: of the files, as the user has given them.
-        progress: is told how far it is, in bytes of the original.
+        one, other: the original and the file to compare.
+        pattern: as for patterns.chosen_paths().
+        names: names of the files as the user gave them.
+        progress: called with the path of a dataset, the bytes done and the bytes in total, of the original.
     """
     lost: dict[str, Pair] = {}
     paths, others = (_paths(file, name, lost) for file, name in zip((one, other), names, strict=True))
@@ -78,7 +78,7 @@ def pairs(
 
 
 def _paths(file: h5py.File, name: str, lost: dict[str, Pair]) -> set[str]:
-    """The paths of all datasets of a file; paths at which it is damaged become Pairs in `lost`."""
+    """Paths of all datasets of a file. Damaged paths become Pairs in `lost`."""
 
     def note(path: str, error: BaseException) -> None:
         refuse_to_go_on(file)
@@ -99,7 +99,7 @@ def _opened(file: h5py.File, path: str, name: str) -> h5py.Dataset:
 
 
 def _array_bytes(file: h5py.File, path: str) -> int:
-    """What the samples of a dataset take in memory; 0 if that is not known, as it is damaged."""
+    """Size of a dataset in memory, in bytes; 0 if damage hides it."""
     try:
         return array_bytes(dataset_at(file, path))
     except HDF5_ERRORS:
@@ -107,7 +107,7 @@ def _array_bytes(file: h5py.File, path: str) -> int:
 
 
 def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
-    """Why two datasets cannot be compared; "" if they can."""
+    """The reason why two datasets cannot be compared; "" if they can."""
     if before.shape is None or before.shape != after.shape:
         return f"not compared: the shapes are {before.shape} and {after.shape}"
     kinds = {each.dtype.kind if has_numpy_type(each) else "?" for each in (before, after)}
@@ -117,7 +117,7 @@ def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
 
 
 def missing(original: object, other: object) -> list[float]:
-    """The numbers that stand for missing samples: what attributes of the original name, and fill values of h5stz's options."""
+    """The numbers that mark missing values: from attributes of the original, and fill values in options of h5stz."""
     found: list[float] = []
     for data in (original, other):
         dataset = data.dataset if isinstance(data, View) else data
@@ -131,12 +131,12 @@ def missing(original: object, other: object) -> list[float]:
 
 
 def is_npy(path: str) -> bool:
-    """Whether a file is a .npy file."""
+    """True if a file is a .npy file."""
     with contextlib.suppress(OSError), open(path, "rb") as file:
         return file.read(len(_SIGNATURE)) == _SIGNATURE
     return False
 
 
 def load_npy(path: str) -> np.memmap[Any, Any]:
-    """The array of a .npy file, which is read when it is needed."""
+    """The array of a .npy file, memory-mapped."""
     return np.lib.format.open_memmap(path, mode="r")

@@ -1,6 +1,6 @@
-"""How far two arrays are apart: `compare`. Sums are over all samples, piece by piece.
+"""Compares two arrays: `compare`. Reads both slab by slab and sums over all samples.
 
-Samples that are not finite or missing in either array count as pairs apart, and take part in nothing else.
+Samples that are not finite, or missing, in either array are excluded from the sums. They are counted if they differ.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ _PIECE = 16 << 20  # bytes: some copies of it in float64 are made
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far an array is from its original. Errors are array - original, in units of the data.
+    """Errors of an array against its original. Errors are array - original, in the units of the data.
 
     Attributes:
-        shape, dtype: of the original; a complex one has a last axis here, of real and imaginary parts.
-        identical: whether every bit is the same.
-        count: pairs of samples that are compared: both finite, none missing.
-        unpaired: samples that are finite and not missing in one of both only, or neither and different.
-        low, high: the least and greatest value of the original.
-        largest_error, largest_at: max |error|, and the index of it (None if there is no pair).
-        mean_error, rmse: mean, and root of the mean squared error.
+        shape, dtype: of the original. Complex data have an additional last axis with real and imaginary parts.
+        identical: True if all bits are equal.
+        count: number of compared pairs: both samples are finite and not missing.
+        unpaired: number of other pairs that differ: only one sample is finite and not missing, or neither is and they are
+            different.
+        low, high: minimum and maximum of the original, over the compared pairs.
+        largest_error, largest_at: max |error| and its index; None if no pair was compared.
+        mean_error, rmse: mean error and root mean squared error.
         psnr: 20 log10((high - low) / rmse) in dB; inf without error.
     """
 
@@ -65,18 +66,19 @@ def compare(
     missing: Sequence[float] = (),
     progress: Progress | None = None,
 ) -> Comparison:
-    """Tells how far an array is from its original.
+    """Computes the errors of an array against its original.
 
     Args:
-        original, array: array-likes of one shape, of numbers; h5py datasets are read in pieces.
-        missing: numbers that mark missing samples. Masked ones are missing too.
-        progress: is told how far it is.
+        original, array: numeric array-likes of the same shape. h5py datasets are read slab by slab.
+        missing: numbers that mark missing values. Masked samples are missing too.
+        progress: called with the path of the dataset, the bytes done and the bytes in total.
 
     Returns:
-        Comparison.
+        Comparison
 
     Raises:
-        StzError: (a ValueError) they have different shapes; StzTypeError: (a TypeError too) they are no numbers.
+        StzError: (a ValueError) the shapes differ.
+        StzTypeError: (also a TypeError) an array is not numeric.
     """
     one, other = _source(original), _source(array)
     size = math.prod(one.shape) * one.dtype.itemsize
@@ -85,7 +87,7 @@ def compare(
 
 
 def compared(one: ArraySource, other: ArraySource, missing: Sequence[float], add: Callable[[int], None]) -> Comparison:
-    """As compare(); `add` is called with the bytes of each piece of the original."""
+    """As compare(). `add` is called with the number of bytes of each slab of the original."""
     one, other = _source(one), _source(other)
     if tuple(one.shape) != tuple(other.shape):
         raise StzError(f"the shapes {tuple(one.shape)} and {tuple(other.shape)} differ: give arrays of one shape", _ARGUMENT)
@@ -102,12 +104,12 @@ def _source(data: ArraySource | npt.ArrayLike) -> ArraySource:
     source = cast(ArraySource, data if slabs.is_array_like(data) else np.asarray(data))
     kind = np.dtype(source.dtype).kind
     if kind not in "iufbc":
-        raise StzTypeError(f"compare() is for numbers, not {described(source.dtype)}", _DTYPE)
+        raise StzTypeError(f"compare() needs numbers, not {described(source.dtype)}", _DTYPE)
     return _Parts(source) if kind == "c" else source
 
 
 class _Parts:
-    """A complex array as real numbers: a last axis has real and imaginary parts."""
+    """A complex array as real numbers, with a last axis for real and imaginary parts."""
 
     def __init__(self, source: ArraySource) -> None:
         self._source = source
@@ -123,13 +125,13 @@ class _Parts:
 
 
 def _real(array: Array) -> Array:
-    """Samples as floating-point numbers that hold them; masked ones as they lie below the mask."""
+    """Samples in a floating-point type that holds them; masked samples keep the value below the mask."""
     found = np.asarray(array)
     return found.astype(np.longdouble if found.dtype.kind in "iu" and found.dtype.itemsize == 8 else "f8")
 
 
 def _valid(one: Array, other: Array, missing: Sequence[float]) -> Array:
-    """Where both arrays have samples that are finite, not masked and none of the missing numbers."""
+    """True where both samples are finite, not masked and not a missing value."""
     found: Array = np.ones(np.shape(one), bool)
     for array in (one, other):
         found &= np.isfinite(np.asarray(array)) & ~np.ma.getmaskarray(array)
@@ -139,7 +141,7 @@ def _valid(one: Array, other: Array, missing: Sequence[float]) -> Array:
 
 
 class _Sums:
-    """What is added up over all pieces."""
+    """Sums over all slabs."""
 
     def __init__(self, identical: bool) -> None:
         self.identical = identical
@@ -197,7 +199,7 @@ def summary_lines(found: Comparison) -> list[str]:
         said.append(f"root mean square error: {found.rmse:.6g}, mean error: {found.mean_error:.3g}")
         said.append(f"PSNR: {found.psnr:.2f} dB, range {found.low:g} to {found.high:g}")
     else:
-        said.append("no sample is finite in both")
+        said.append("no pair of samples is finite in both")
     if found.unpaired:
         said.append(f"finite and not missing in one only, or in neither and different: {counted(found.unpaired, 'sample')}")
     return said

@@ -1,4 +1,4 @@
-"""Writes an array with the names and coordinates of its axes as .npy, .h5 or .nc."""
+"""Writes an array with the names and coordinates of its axes to a .npy, .h5 or .nc file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis of a part: where it starts and its step, in samples of the dataset; coordinates with attributes if known."""
+    """An axis of a region: start and step in samples of the dataset, and its coordinates with attributes if known."""
 
     name: str
     start: int
@@ -35,7 +35,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a dataset: the path of the dataset, samples, the axes of these, attributes of the dataset."""
+    """A region of a dataset: path of the dataset, samples, axes, attributes of the dataset."""
 
     path: str
     array: Array
@@ -44,11 +44,11 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The last name of the path."""
+        """The last component of the path."""
         return self.path.rsplit("/", 1)[-1] or "data"
 
     def axis_names(self) -> list[str]:
-        """Names of the axes; where two are the same, or that of the data, with their numbers."""
+        """Names of the axes. Axis numbers make names unique where two axes, or an axis and the data, have the same name."""
         names = [axis.name for axis in self.axes]
         return [
             f"{name}_{number}" if names.count(name) > 1 or (name == self.name and len(names) > 1) else name
@@ -57,16 +57,16 @@ class Part:
 
 
 def to_npy(path: Path, part: Part) -> None:
-    """The samples alone."""
+    """Writes the samples only."""
     # Of a name NumPy asks that it ends with .npy; to a file for writing alone it writes through C, and keeps errors for itself.
     if part.array.dtype.hasobject:
-        raise StzTypeError(f".npy has no {described(part.array.dtype)}: choose .h5", _DTYPE)
+        raise StzTypeError(f".npy cannot store {described(part.array.dtype)}: choose .h5", _DTYPE)
     with path.open("w+b") as file:
         np.save(file, part.array, allow_pickle=False)
 
 
 def to_hdf5(path: Path, part: Part) -> None:
-    """A dataset under the path that it had, and scales beside it."""
+    """Writes a dataset at its original path, with its dimension scales beside it."""
     with h5py.File(path, "w") as file:
         group: Any = file["/"]
         for each in filter(None, encoded(part.path).split(b"/")[:-1]):
@@ -83,12 +83,12 @@ def to_hdf5(path: Path, part: Part) -> None:
 
 
 def _as_unicode(name: str) -> str:
-    """A name for a format whose names are Unicode: bytes that are none with backslashes."""
+    """A name for a format that requires Unicode. Bytes that are not UTF-8 become backslash escapes."""
     return name.encode(errors="backslashreplace").decode()
 
 
 def is_number_or_text(value: Any) -> bool:
-    """Whether the value of an attribute is one or several numbers or texts: files of every format can hold these."""
+    """True if an attribute holds numbers or text, which every format supports."""
     array = np.asarray(value)
     if array.dtype.kind == "O":
         return all(isinstance(each, (str, bytes)) for each in array.flat)
@@ -96,7 +96,7 @@ def is_number_or_text(value: Any) -> bool:
 
 
 def _set_attributes(dataset: h5py.Dataset, attributes: dict[str, Any]) -> None:
-    """Sets numbers and texts; bytes of a text or a name that are not UTF-8 stay what they are."""
+    """Sets attributes of numbers and text. Names and text that are not UTF-8 keep their bytes."""
     for name, value in attributes.items():
         array = np.asarray(value)
         if array.dtype.kind in "UO":
@@ -109,13 +109,13 @@ def _set_attributes(dataset: h5py.Dataset, attributes: dict[str, Any]) -> None:
 
 
 def to_netcdf(path: Path, part: Part) -> None:
-    """A netCDF-4 variable with its dimensions and coordinate variables."""
+    """Writes a netCDF-4 variable with its dimensions and coordinate variables."""
     try:
         netcdf: Any = importlib.import_module("netCDF4")
     except ImportError as error:
         raise ImportError("writing .nc needs netCDF4: pip install 'h5stz[cli]'") from error
     if part.array.dtype.kind not in "iuf" or part.array.dtype == np.float16:
-        raise StzTypeError(f"netCDF has no {described(part.array.dtype)}: choose .npy or .h5", _DTYPE)
+        raise StzTypeError(f"netCDF cannot store {described(part.array.dtype)}: choose .npy or .h5", _DTYPE)
     names = [_netcdf_name(name) for name in part.axis_names()]
     with netcdf.Dataset(path, "w") as file:
         for name, extent in zip(names, part.array.shape, strict=True):
@@ -127,7 +127,7 @@ def to_netcdf(path: Path, part: Part) -> None:
 
 
 def _netcdf_name(name: str) -> str:
-    """A name that netCDF takes: no characters that cannot be printed, and a letter, a digit or _ in the first place."""
+    """A valid netCDF name: printable characters only, and a letter, a digit or _ first."""
     name = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name.rstrip()) or "data"
     return name if name[0].isalnum() or name[0] == "_" or not name[0].isascii() else f"_{name}"
 
@@ -143,7 +143,7 @@ def _variable(file: Any, name: str, dimensions: tuple[str, ...], array: Array, a
 
 
 def _fill_value(value: Any, dtype: DType) -> Any:
-    """The first number of an attribute, as netCDF takes it for a variable; None if there is none that the variable can hold."""
+    """The first number of an attribute as fill value of a netCDF variable; None if the variable's type cannot hold it."""
     numbers = np.ravel(np.asarray(value))
     if numbers.dtype.kind not in "iuf" or not numbers.size:
         return None
@@ -153,7 +153,7 @@ def _fill_value(value: Any, dtype: DType) -> Any:
 
 
 def _for_netcdf(value: Any) -> Any:
-    """The value of an attribute as netCDF can hold it: Unicode texts, numbers of some sizes, no booleans, one axis at most."""
+    """An attribute value in a form that netCDF supports: Unicode text, some number sizes, no booleans, at most one axis."""
     array = np.asarray(value)
     if array.dtype.kind in "SUO":
         texts = [_as_unicode(text(each) if isinstance(each, bytes) else each) for each in array.flat]

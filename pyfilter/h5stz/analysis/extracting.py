@@ -1,4 +1,4 @@
-"""Writes a part of a dataset, on any level, to a file of its own: `extract`. How each kind of file is written: exporting."""
+"""Writes a region of a dataset, at any level, to a separate file: `extract`. See exporting for the file formats."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Extracted:
     """What extract() wrote.
 
     Attributes:
-        path: of the dataset.
-        shape, dtype: of what was written.
-        bytes_read: of the dataset as it is stored.
-        left_out: which coordinates the file does not have, as their scale is damaged, and what to do: a line for each axis.
+        path: path of the dataset.
+        shape, dtype: shape and dtype of the written array.
+        bytes_read: number of stored bytes of the dataset that were read.
+        left_out: one line for each axis whose coordinates were left out because their scale is damaged, with the remedy.
     """
 
     path: str
@@ -50,7 +50,7 @@ class Extracted:
 
 
 class _RegionError(StzError, IndexError):
-    """There is no such region."""
+    """The region is outside the dataset or malformed."""
 
 
 @checked
@@ -63,36 +63,40 @@ def extract(
     axes: SupportsIndex | Iterable[SupportsIndex] | None = None,
     overwrite: bool = False,
 ) -> Extracted:
-    """Reads a part of a dataset and writes it, without compression, to a .npy, .h5 or .nc file.
+    """Writes a region of a dataset, decompressed, to a .npy, .h5 or .nc file.
 
-    Coordinates whose scale is damaged are left out, with a DamageWarning.
+    Coordinates with a damaged dimension scale are left out, with a DamageWarning.
 
     Args:
-        dataset: h5py.Dataset, or a View of one, such as those of h5stz.open(), also of remote files.
-        target: path of the file; its ending says what it is. .nc needs netCDF4, and has the coordinates that the scales of the
-            dataset hold, as .h5 has.
-        region: integers and slices, as of View.read().
-        level: 0 for all samples, l for every 2**l-th along `axes`.
-        axes: numbers of axes that the level thins; None: all.
-        overwrite: whether a file may be at `target`.
+        dataset: h5py.Dataset, or a View of one. Views of h5stz.open() may be in remote files.
+        target: path of the file; its suffix selects the format. .h5 and .nc files include the coordinates from the dimension
+            scales. .nc needs netCDF4.
+        region: integers and slices, as for View.read().
+        level: resolution level: 0 for all samples, l for every 2**l-th along `axes`.
+        axes: numbers of the axes that the level thins; None: all.
+        overwrite: True permits a file at `target`.
 
     Returns:
-        Extracted.
+        Extracted
 
     Raises:
-        StzError: (a ValueError) no such region (an IndexError too), level, axis or kind of file, or the file cannot hold the
+        StzError: (a ValueError) invalid region (also an IndexError), level, axis or suffix, or the format cannot hold the
             data.
-        FileExistsError: there is a file at `target`; ImportError: netCDF4 is not there.
-        OSError: no file can be made at `target`, or its disk is full.
+        FileExistsError: a file exists at `target`.
+        ImportError: netCDF4 is not installed.
+        OSError: the file cannot be created, or the disk is full.
     """
     refuse_address(target)
     given, target = target, Path(target)
     write = exporting.WRITERS.get(target.suffix)
     if write is None:
-        raise StzError(f"{os.fsdecode(given)}: a name ends with {', '.join(exporting.WRITERS)}", _ARGUMENT)
+        raise StzError(
+            f"{os.fsdecode(given)}: the file format is unknown, use a name that ends with {', '.join(exporting.WRITERS)}",
+            _ARGUMENT,
+        )
     whole = dataset if isinstance(dataset, View) else view(dataset)
     if any(step != 1 for step in whole.spacing):
-        raise StzError(f"{whole!r} is a level: give the view of all samples, and level=", _ARGUMENT)
+        raise StzError(f"{whole!r} is a coarse level: give the view of level 0, and level=", _ARGUMENT)
     chosen, stored, before = whole.level(0, axes), whole.dataset, whole.stats.bytes_read
     spacing = chosen.level(level).spacing
     try:
@@ -113,15 +117,15 @@ def extract(
 
 
 def shape_and_syntax(whole: View) -> str:
-    """What to say about a region that a dataset does not have."""
+    """The hint for a region that a dataset does not have: its shape and the syntax."""
     shape = "x".join(map(str, whole.shape)) or "of one number"
     return f"{whole.name} has the shape {shape}: a region is an integer, a slice or ... for each axis, such as 0:10,:,5"
 
 
 def _axis(dataset: h5py.Dataset, number: int, chosen: Any, lost: dict[int, str]) -> Axis:
-    """What is known of an axis of the part: its name and its coordinates, of the first scale that it has.
+    """Name and coordinates of an axis of the region, from its first dimension scale.
 
-    If that is damaged, `lost` gets a line by the number of the axis, and the axis has no coordinates.
+    If the scale is damaged, the axis has no coordinates, and `lost` gets a line under the number of the axis.
     """
 
     def lose(error: BaseException) -> None:
@@ -158,7 +162,7 @@ _OF_HDF5 = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABE
 
 
 def _attributes(dataset: h5py.Dataset) -> dict[str, Any]:
-    """The attributes of users: not those in which HDF5 and netCDF-4 keep their scales."""
+    """The attributes that users set, without those in which HDF5 and netCDF-4 keep dimension scales."""
     found: dict[str, Any] = {}
     for each in dataset.attrs:
         name = text(each) if isinstance(each, bytes) else each  # h5py gives bytes that are no UTF-8

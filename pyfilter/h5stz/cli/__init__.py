@@ -1,7 +1,7 @@
 """The command line `h5stz`, also `python -m h5stz`: docs/command_line.md.
 
-Each command is a function of click in a module of its own, which is imported when it is needed: to add one, add a line to
-`_COMMANDS`. Results go to standard output; errors are one line on standard error, and the exit status is that of `main`.
+Each command is a click function in its own module, which is imported when it is needed. To add a command, add a line to
+`_COMMANDS`. Results go to standard output. An error is one line on standard error, and the exit status is that of `main`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ _PIPE_CLOSED = 128 + 13  # likewise SIGPIPE
 
 
 class _Commands(click.Group):
-    """The commands of the table."""
+    """The commands of the table `_COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """Names of the commands."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """One of them, imported; None if there is none of this name."""
+        """Imports a command; None if there is no command with this name."""
         return _command(cmd_name) if _ALIASES.get(cmd_name, cmd_name) in _COMMANDS else None
 
 
@@ -67,11 +67,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command line.
 
     Args:
-        argv: its words without the name of the program; default: those of the process.
+        argv: its words without the name of the program; None: those of the process.
 
     Returns:
-        The exit status: 0; 1 if the command could not do its work, or found damage; 2 for words that it does not understand;
-        141 if the reader of the output has ended, 130 after Ctrl-C; of `run` that of the program.
+        The exit status: 0 for success; 1 if the command failed or found damage; 2 for words that it does not understand; 141
+            if the reader of the output has ended; 130 after Ctrl-C. `run` returns the status of its program.
     """
     with _any_name_printable():
         try:
@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextlib.contextmanager
 def _any_name_printable() -> Iterator[None]:
-    """Prints characters that the charset of the terminal does not have as escapes: a check must not end halfway for a name."""
+    """Prints characters that the terminal's charset lacks as escapes, so that a name cannot abort a command."""
     before = []
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -138,7 +138,7 @@ def _status(words: list[str]) -> int:
 
 
 def _named(words: Sequence[str]) -> tuple[click.Command | None, str]:
-    """The command that the words name, and its name; None and "" if they name none."""
+    """The command in the words, and its name; None and "" if there is none."""
     first = next((word for word in words if not word.startswith("-")), "")
     return (_command(first), first) if _ALIASES.get(first, first) in _COMMANDS else (None, "")
 
@@ -151,7 +151,7 @@ def _command(name: str) -> click.Command:
 
 
 def _misplaced(error: click.UsageError, words: list[str]) -> str | None:
-    """What to do about an option that stands before the name of its command; None for other errors."""
+    """The remedy for an option in front of the command's name; None for other errors."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None or error.ctx.command is not commands:
         return None
     for word in words:
@@ -162,9 +162,9 @@ def _misplaced(error: click.UsageError, words: list[str]) -> str | None:
 
 
 def _end_if_files_are_stuck() -> None:
-    """Ends the process if HDF5 could not close a file, as on a full disk.
+    """Ends the process if HDF5 could not close a file, for example on a full disk.
 
-    HDF5, 2.0 at least, would try again at exit, and crash.
+    HDF5 (at least 2.0) would try again at exit, and crash.
     """
     h5py = sys.modules.get("h5py")
     if h5py and h5py.h5f.get_obj_count(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_ALL) > 0:
@@ -178,7 +178,7 @@ def complain(message: str) -> None:
 
 
 def _discard_output() -> None:
-    """Nobody takes the output any more, as after head has ended. What is still buffered must not fail once more at exit."""
+    """Discards the output after its reader has ended, as `head` does. Buffered output must not fail again at exit."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):
             stream.flush()

@@ -1,4 +1,4 @@
-"""`h5stz args`: lines to paste, with the client data of the filter, for h5repack, nccopy and CDO."""
+"""`h5stz args`: prints lines with the filter's parameters for h5repack, nccopy and CDO."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 
 def _fill_value(text: str) -> int | float | Literal[False]:
-    """A number, an int where possible as float64 does not hold every 64-bit integer; False for "none"."""
+    """Parses a number, as int if possible because float64 does not hold every 64-bit integer. False for "none"."""
     if text == "none":
         return False
     try:
@@ -38,31 +38,31 @@ def _fill_value(text: str) -> int | float | Literal[False]:
     "--fill-value",
     type=Parsed("number", _fill_value),
     metavar="X",
-    help="Marks missing samples, needs --data or --dtype; none: every number of --data is a sample.",
+    help="The number that marks missing values; needs --data or --dtype. none: --data has no missing values.",
 )
-@click.option("--dtype", help="Of the dataset, e.g. f4 or i2, where --data is not given.")
+@click.option("--dtype", help="Type of the dataset, e.g. f4 or i2, if --data is not given.")
 @click.option("--block", default="default", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
-@click.option("--threads", type=int, help="For writing each chunk; H5STZ_THREADS overrides it.")
+@click.option("--threads", type=int, help="Threads that write a chunk. H5STZ_THREADS overrides it.")
 @click.option("--append-axis", type=int, metavar="N", help="The axis along which the dataset grows; 0 is the first.")
 @click.option(
     "--integers",
     default="lossless",
     type=click.Choice(list(_core.CHOICES["integers"])),
-    help="lossy: the bound is for integers too.",
+    help="lossy: the bound applies to integers too.",
 )
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Compress this dataset only; may be repeated.")
 @click.option(
     "--chunks",
     type=Parsed("shape", chunk_shape),
     metavar="N,N",
-    help="Print the full form, for hosts whose HDF5 the filter cannot reach; needs --dtype or --data.",
+    help="Print the full parameters, for programs whose HDF5 functions the filter cannot find; needs --dtype or --data.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the lines by program.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with a line for each program.")
 @click.argument("text", metavar="[OPTIONS]", required=False)
 def args(**given: Any) -> None:
     """Print arguments for h5repack, nccopy and CDO.
 
-    Give exactly one bound; or OPTIONS, all options as text: absolute=1e-3,block=region,...
+    Give exactly one bound, or all options as text in OPTIONS: absolute=1e-3,block=region,...
     """
     chunks, variables, as_json = given.pop("chunks"), given.pop("variables"), given.pop("as_json")
     full: tuple[int, ...] | None = None

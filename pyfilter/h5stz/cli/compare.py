@@ -1,4 +1,4 @@
-"""`h5stz compare A B`: how far two files, datasets or arrays are apart."""
+"""`h5stz compare A B`: the errors between two files, datasets or arrays."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from h5stz.sources.remote_files import shown_name
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 
-@click.command(short_help="Tell how far files or arrays are apart.")
+@click.command(short_help="Compare two files or arrays.")
 @click.argument("original", metavar="A", type=FILE)
 @click.argument("other", metavar="B", type=FILE)
-@click.option("--dataset", default="*", metavar="GLOB", help="Of two files: these datasets only, by their paths.")
-@click.option("--within", type=float, metavar="B", help="The largest error that is allowed.")
+@click.option("--dataset", default="*", metavar="GLOB", help="Compare only datasets whose path matches, in two files.")
+@click.option("--within", type=float, metavar="B", help="The largest permitted error.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(original: str, other: str, dataset: str, within: float | None, as_json: bool) -> int:
-    """Tell how far B is from A, the original: errors and PSNR.
+    """Print the errors and the PSNR of B against the original A.
 
-    Of two files all datasets with the same path are compared. A and B may also be two arrays, each FILE::/path or a .npy file.
-    Exit status 1 if an error exceeds --within, a sample is missing or not finite in one only, or a dataset cannot be read.
+    In two files, all datasets with the same path are compared. A and B may also be two arrays: FILE::/path or a .npy file.
+    The exit status is 1 if an error exceeds --within, if a sample is missing or not finite in only one of them, or if a
+    dataset cannot be read.
     """
     found: list[Pair] = []
     with explained(f"{original}, {other}", "not compared"), progress_bar() as bar:
@@ -86,7 +87,7 @@ def _is_one_array(name: str) -> bool:
 
 @contextlib.contextmanager
 def _array(name: str, like: str = "") -> Iterator[Any]:
-    """The dataset or the array of a .npy file; `like`: as of datasets.opened()."""
+    """The dataset, or the array of a .npy file. `like`: as for datasets.opened()."""
     if compare_files.is_npy(name):
         yield compare_files.load_npy(name)
         return
@@ -97,14 +98,14 @@ def _array(name: str, like: str = "") -> Iterator[Any]:
 
 
 def _beyond(found: Comparison, within: float) -> str:
-    """What --within does not allow of a dataset, in words; "" if nothing."""
+    """How a dataset violates --within, as text; "" if it does not."""
     if found.count and not found.largest_error <= within:
-        return f"the largest error, {found.largest_error:.6g}, is beyond --within {within:g}"
-    return "a sample is missing or not finite in one of the two only: --within does not allow that" if found.unpaired else ""
+        return f"the largest error, {found.largest_error:.6g}, exceeds --within {within:g}"
+    return "a sample is missing or not finite in only one of the two, which --within does not permit" if found.unpaired else ""
 
 
 def _in_words(pair: Pair) -> Pair:
-    """The pair; its note, if a dataset cannot be read, in words of the command line."""
+    """The pair, with the note about an unreadable dataset in the words of the command line."""
     note = wording.as_options(pair.note, click.get_current_context().command) if pair.failed else pair.note
     return replace(pair, note=note)
 

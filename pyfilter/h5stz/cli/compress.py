@@ -1,4 +1,4 @@
-"""`h5stz compress IN OUT`, also called `repack`: a whole file, compressed."""
+"""`h5stz compress IN OUT`, also called `repack`: compresses a whole file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SHARED = ("block", "effort", "layers", "enhance", "check")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
-@click.command(short_help="Compress a file, into a new one.")
+@click.command(short_help="Compress a file into a new one.")
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", required=False, type=NEW_FILE)
 @bound_options("each dataset")
@@ -48,40 +48,40 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
     "datasets",
     multiple=True,
     metavar="GLOB=BOUND",
-    help=f"For datasets whose path matches: {_RULE_FORM}; the first that matches counts.",
+    help=f"Bound for datasets whose path matches: {_RULE_FORM}. The first match applies.",
 )
 @click.option("--block", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
-@click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7: the first ones are a preview. [default: 1]")
+@click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7; the first ones are a preview. [default: 1]")
 @enhance_option
 @click.option(
     "--check",
     is_flag=True,
     default=None,
-    help="Decode and compare each chunk before it is stored: finds flipped bits in memory. Kept in OUT for later writes.",
+    help="Decode and compare each chunk before it is stored, which detects faulty memory. Also applies to later writes to OUT.",
 )
 @click.option(
     "--max-error",
     type=ERROR,
     metavar="E",
-    help="Of datasets with precision layers, leave out those that this error does not need, without decoding anything.",
+    help="Remove the precision layers that this error does not need. Nothing is decoded.",
 )
-@click.option("--chunks", default="auto", metavar="auto|keep|N,N", help="auto changes small and huge ones. [default: auto]")
+@click.option("--chunks", default="auto", metavar="auto|keep|N,N", help="auto: change small and huge chunks. [default: auto]")
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option(
-    "--scheduler", metavar="ADDRESS", help="Of dask.distributed: its workers compress, and need IN under the same name."
+    "--scheduler", metavar="ADDRESS", help="Compress with the workers of this dask.distributed scheduler; they must see IN."
 )
-@click.option("--again", is_flag=True, help="Also what was compressed with loss before: errors add up.")
-@click.option("--overwrite", is_flag=True, help="OUT may exist, and may be IN.")
-@click.option("--dry-run", is_flag=True, help="Write nothing, say what would be compressed and how; OUT may be left out.")
+@click.option("--again", is_flag=True, help="Compress datasets that are already lossy, too. Errors add up.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing OUT, which may be IN.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print what would be compressed and how. OUT is optional.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run: bool, as_json: bool, **given: Any) -> int:
     """Compress the datasets of an HDF5 or netCDF file into a new file.
 
-    Writes OUT with everything that IN holds. Datasets of numbers with two axes and more are compressed, coordinates and others
-    are not. What was written is compared with IN before OUT gets its name.
+    OUT contains everything in IN. Numeric datasets with two or more axes are compressed; coordinates and others are copied.
+    The new file is compared with IN before it gets the name OUT.
 
-    At most one bound is for all datasets that no --dataset names.
+    The bound applies to all datasets that no --dataset matches. Give at most one.
     """
     bounds = bounds_given(given, ", and --dataset GLOB=BOUND for datasets with another one")
     rules = _rules(datasets, bounds, {name: given.pop(name) for name in _SHARED}, given["max_error"] is not None)
@@ -103,7 +103,7 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
 def _plan(
     source: str, rules: list[repack_plan.Rule], rechunk: repack_plan.Rechunk, again: bool, max_error: Any, as_json: bool
 ) -> int:
-    """Prints what would be done; returns the exit status: 1 if compress would end with an error, and write nothing."""
+    """Prints what would be done. Returns the exit status: 1 if compress would fail and write nothing."""
     error = checked_precision(max_error, None).max_error
     with explained(source, "h5py cannot read a part of it"), opened_source(source) as file:
         failures = Failures(file, shown_name(source))
@@ -117,9 +117,9 @@ def _plan(
 
 
 def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, Any], none_do: bool) -> list[repack_plan.Rule]:
-    """What --dataset says, then the bound for all others; `shared` are options of both, None where they were not given.
+    """The rules of --dataset, then the bound for all other datasets. `shared` are options for both, None if not given.
 
-    `none_do`: there need not be any.
+    `none_do`: True permits no rule at all.
     """
     shared = {name: value for name, value in shared.items() if value is not None}
     rules = [_rule(text, shared) for text in datasets]
@@ -131,7 +131,7 @@ def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, An
 
 
 def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
-    """A rule from GLOB=KIND:NUMBER."""
+    """Parses a rule GLOB=KIND:NUMBER."""
     pattern, found, bound = text.rpartition("=")
     kind, _, number = bound.replace("pointwise-", "pointwise_").partition(":")
     if not found or not pattern or kind not in (*BOUNDS, "none"):
@@ -144,7 +144,7 @@ def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
         made = {kind: share(number) if kind in SHARES else float(number), **shared}
     except ValueError:
         forms = f"{kind}:1e-3 or {kind}:0.1%" if kind in SHARES else f"{kind}:1e-3"
-        raise StzError(f"--dataset {text!r}: {kind}:{number} is no number: give one, such as {forms}", _ARGUMENT) from None
+        raise StzError(f"--dataset {text!r}: {kind}:{number} is not a number: give one, such as {forms}", _ARGUMENT) from None
     return repack_plan.Rule(pattern, cast(Options, made))
 
 
@@ -163,21 +163,21 @@ def _print(report: repacking.Report) -> None:
             size = sizes(each.array_bytes, each.written_bytes, each.after)
             say(f"{each.path}: {size}, {_how(each)}, largest error {each.largest_error:g}")
         else:
-            say(f"{each.path}: as it was ({repack_plan.REASONS[each.reason]})")
+            say(f"{each.path}: copied unchanged ({repack_plan.REASONS[each.reason]})")
     for note in report.notes:
         say(f"note: {note}")
     say(f"file: {report.before} -> {counted(report.after, 'byte')}, ratio {report.ratio:.2f}, compared with the source")
 
 
 def _print_plan(planned: Sequence[repack_preview.Planned], failed: int) -> None:
-    """`failed`: about how many other datasets, or parts of the file, compress would end with an error."""
+    """Prints the plan. `failed`: number of datasets, or parts of the file, for which compress would fail."""
     for each in planned:
         if each.reason is not None:
-            say(f"{each.path}: would stay as it is ({repack_plan.REASONS[each.reason]})")
+            say(f"{each.path}: would be copied unchanged ({repack_plan.REASONS[each.reason]})")
             continue
         chunks = f"chunks {_times(each.new_chunks or each.chunks)}"
         if each.new_chunks:
-            chunks += f" instead of {_times(each.chunks)}" if each.chunks else ", it has none now"
+            chunks += f" instead of {_times(each.chunks)}" if each.chunks else " (contiguous now)"
         say(f"{each.path}: would be compressed: {_how(each)}, {chunks}, {each.array_bytes} bytes, {each.before} stored")
     chosen = [each for each in planned if each.reason is None]
     stored = sum(each.before for each in chosen)
@@ -187,7 +187,7 @@ def _print_plan(planned: Sequence[repack_preview.Planned], failed: int) -> None:
 
 
 def _how(each: repacking.Outcome | repack_preview.Planned) -> str:
-    """The options, and why they are not those that were asked for."""
+    """The options as text, and why they differ from the requested ones."""
     return f"{each.options} ({repack_plan.NOTES[each.note]})" if each.note else each.options
 
 

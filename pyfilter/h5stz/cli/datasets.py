@@ -1,4 +1,4 @@
-"""Datasets as arguments: FILE::/path, or FILE alone where it has one dataset only. FILE may be an address, as of h5stz.open."""
+"""Datasets as arguments: FILE::/path, or FILE alone if it has a single dataset. FILE may be an address, as for h5stz.open."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SEPARATOR = "::"
 
 
 def split(text: str) -> tuple[str, str]:
-    """FILE and /path of an argument, which is "" where none is named. Both may have the separator themselves.
+    """Splits an argument into FILE and /path; the path is "" if none is given. Both may contain the separator :: themselves.
 
-    FILE is the longest part that is a file here; else all before the first separator behind the address, which may be one of
-    fsspec that has separators too. StzError if FILE is missing.
+    FILE is the longest prefix that is a local file. Otherwise it is everything before the first separator after the address,
+    which may be an fsspec address that contains separators. Raises StzError if FILE is missing.
     """
     parts = text.split(SEPARATOR)
     named = [(SEPARATOR.join(parts[:count]), SEPARATOR.join(parts[count:])) for count in range(len(parts), 0, -1)]
@@ -38,9 +38,9 @@ def split(text: str) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def opened(text: str, like: str = "") -> Iterator[View]:
-    """The dataset that an argument names; its file is open for the time. StzError if there is none.
+    """Opens the dataset of an argument in a context. Raises StzError if there is none.
 
-    `like`: the path that an error proposes, if the file has it.
+    `like`: a path that the error suggests, if the file has it.
     """
     name, path = split(text)
     with opening.open(name) as file:

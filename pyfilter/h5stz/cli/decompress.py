@@ -1,4 +1,4 @@
-"""`h5stz decompress IN OUT`: a file that no reader needs the filter for."""
+"""`h5stz decompress IN OUT`: writes a file that can be read without the filter."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from h5stz.files import unpacking
 @click.command(short_help="Write a file without the filter.")
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=NEW_FILE)
-@click.option("--dataset", default="*", metavar="GLOB", help="Of these datasets only, by their paths.")
+@click.option("--dataset", default="*", metavar="GLOB", help="Only datasets whose path matches.")
 @click.option(
     "--deflate",
     type=int,
     metavar="N",
-    help="Compress them with shuffle and deflate (gzip), level 0 to 9. [default: not at all]",
+    help="Compress them with HDF5's shuffle and deflate (gzip), level 0 to 9. [default: no compression]",
 )
-@click.option("--overwrite", is_flag=True, help="OUT may exist, and may be IN.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing OUT, which may be IN.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def decompress(source: str, target: str, dataset: str, deflate: int | None, overwrite: bool, as_json: bool) -> None:
-    """Write the datasets of a file without the filter, for readers that do not have it.
+    """Write a file that can be read without the filter.
 
-    Writes OUT with everything that IN holds; datasets that h5stz compressed are stored without it.
+    OUT contains everything in IN. Datasets compressed with h5stz are decompressed.
     """
     target = placed(target, source)
     with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:

@@ -1,4 +1,4 @@
-"""`h5stz doctor`: whether the filter works here, in which copies of HDF5, and the lines that make it work in others."""
+"""`h5stz doctor`: tests the filter, lists the copies of HDF5 that have it, and prints the lines that add it to others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BOUND = 1e-3
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--report", "as_report", is_flag=True, help="Print what an issue needs, as Markdown to paste.")
+@click.option("--report", "as_report", is_flag=True, help="Print the facts for an issue report, as Markdown.")
 def doctor(as_json: bool, as_report: bool) -> None:
     """Check that the filter works here and print versions.
 
@@ -52,7 +52,7 @@ def doctor(as_json: bool, as_report: bool) -> None:
 
 
 def _print_report(found: dict[str, Any]) -> None:
-    """Prints the report, also if the round trip fails: then it is needed most."""
+    """Prints the report, even if the round trip fails: then it is needed most."""
     failure = None
     try:
         ended = f"largest error {_round_trip():.3g} with the bound {_BOUND:g}"
@@ -65,7 +65,7 @@ def _print_report(found: dict[str, Any]) -> None:
 
 
 def _facts() -> dict[str, Any]:
-    """All that is found, for programs."""
+    """The results as a dict, for programs."""
     paths = filter(None, (registration.variable_at_import() or "").split(os.pathsep))
     return {
         "h5stz": _core.VERSION,
@@ -87,7 +87,7 @@ def _facts() -> dict[str, Any]:
 
 
 def _libraries() -> list[dict[str, Any]]:
-    """The copies of HDF5 that packages bring."""
+    """The copies of HDF5 in Python packages."""
     for name in _PACKAGES:
         if importlib.util.find_spec(name):
             importlib.import_module(name)
@@ -104,7 +104,7 @@ def _libraries() -> list[dict[str, Any]]:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    """The same for people: a line for each fact, and those to type where something is missing."""
+    """The results as text: a line for each fact, and the commands that fix what is missing."""
     yield f"h5stz {found['h5stz']}, stream format {found['stream_format']}, filter {found['filter']}"
     yield f"Python {found['python']}, NumPy {found['numpy']}"
     yield f"h5py {found['h5py']}, HDF5 {found['hdf5']}"
@@ -128,7 +128,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _round_trip() -> float:
-    """The largest error of a round trip through HDF5. StzError if it breaks the bound."""
+    """The largest error of a round trip through HDF5. Raises StzError if it exceeds the bound."""
     data = np.linspace(0, 1, 4096, dtype="f4").reshape(16, 16, 16)
     # Without a chunk cache: HDF5 would hand back the samples that it was given, whatever the filter made of them.
     with h5py.File("doctor.h5", "w", driver="core", backing_store=False, rdcc_nbytes=0) as file:

@@ -1,4 +1,4 @@
-"""`h5stz estimate FILE`: what compressing would come to, for several bounds."""
+"""`h5stz estimate FILE`: estimates of ratio, PSNR and time for several bounds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TIMED_BYTES = 16 << 20  # of a dataset that are compressed to know how long tha
 
 @dataclass(frozen=True)
 class _Line:
-    """A dataset and an Estimate of it; `seconds`: compressing it with one thread."""
+    """A dataset and its Estimate. `seconds`: time to compress it with one thread."""
 
     path: str
     asked: str
@@ -50,19 +50,19 @@ class _Line:
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
 @enhance_option
 @click.option(
-    "--sample", type=int, default=SAMPLE_BYTES >> 20, metavar="MIB", help="Read about so much of each. [default: 128]"
+    "--sample", type=int, default=SAMPLE_BYTES >> 20, metavar="MIB", help="Read about this much of each dataset. [default: 128]"
 )
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate_command(
     file: str, effort: int | None, enhance: bool | str | None, sample: int, jobs: int, as_json: bool, **given: Any
 ) -> int:
-    """Estimate what `compress` would come to, without writing anything.
+    """Estimate ratio, PSNR and time of `compress`, without writing anything.
 
-    Prints ratio, PSNR and time for the bound that is given (--ratio and --psnr: with the absolute bound that leads there), or
-    else for relative bounds from 1e-1 to 1e-5. Of large datasets chunks are read that are spread evenly over them.
+    Without a bound, relative bounds from 1e-1 to 1e-5 are tried. --ratio and --psnr also print the absolute bound that gives
+    them. Of large datasets, chunks that are spread evenly are read.
 
-    Exit status 1 if a dataset cannot be estimated; the others still are.
+    The exit status is 1 if a dataset cannot be estimated. The others still are.
     """
     name, path = datasets.split(file)
     if sample < 1:
@@ -95,14 +95,14 @@ def estimate_command(
 
 
 def _why(reason: str) -> str:
-    """Why a dataset is left out, in words."""
-    return f"{NOTHING_STORED} of it" if reason == _EMPTY else f"compress leaves it as it is ({REASONS[reason]})"
+    """The reason why a dataset is left out, as text."""
+    return f"{NOTHING_STORED} of it" if reason == _EMPTY else f"compress copies it unchanged ({REASONS[reason]})"
 
 
 def _chosen(
     source: h5py.File, name: str, path: str, failures: Failures
 ) -> tuple[list[tuple[h5py.Dataset, Decision]], list[tuple[str, str]]]:
-    """The datasets that compress would compress, or the one that was named; and the paths of the others, with reasons."""
+    """The datasets that compress would compress, or the named one; and the paths of the others with the reasons."""
     named = dataset_with_samples(source, path, name) if path else None
     rule = "*" if named is None else hard_link_to(source, named)
     # The plan is made without a look at values.
@@ -127,7 +127,7 @@ def _chosen(
 def _lines(
     dataset: h5py.Dataset, decision: Decision, asked: list[dict[str, Any]], sample_bytes: int, jobs: int
 ) -> Iterator[_Line | str]:
-    """A line for each bound; or why compress leaves the dataset as it is with them, a key of REASONS."""
+    """A line for each bound. If compress would copy the dataset: the reason, a key of REASONS."""
     assert decision.options is not None
     fill = decision.options.fill_value
     for bound in asked:
@@ -144,7 +144,7 @@ def _lines(
 
 
 def _seconds(dataset: h5py.Dataset, found: Estimate) -> float:
-    """How long it takes to compress a dataset: as long as one of its chunks, or a part of it, for each of them."""
+    """Time to compress a dataset, extrapolated from one of its chunks or a part of it."""
     box = slabs.boxes(dataset.shape, found.chunks)[found.chunk_count // 2]
     rows = max(1, _TIMED_BYTES // max(1, math.prod(found.chunks[1:]) * dataset.dtype.itemsize))
     box = (slice(box[0].start, min(box[0].stop, box[0].start + rows)), *box[1:])

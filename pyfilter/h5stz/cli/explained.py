@@ -1,4 +1,4 @@
-"""Errors of h5py about files that it does not understand, as errors of the command line; and commands that go on after them."""
+"""Converts errors of h5py about unreadable files to errors of the command line. Lets commands continue after such errors."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
 @contextlib.contextmanager
 def explained(source: str, text: str, target: str | None = None) -> Iterator[None]:
-    """What h5py raises for unknown types and for damaged files, as a StzError: the file, `text` and the cause.
+    """Converts errors of h5py about unknown types and damaged files to a StzError with the file, `text` and the cause.
 
-    An error that names `source` or `target` stays what it is.
+    An error that names `source` or `target` is not changed.
     """
     try:
         yield
@@ -43,7 +43,7 @@ def explained(source: str, text: str, target: str | None = None) -> Iterator[Non
 
 
 def damage_of_file(name: str, counts: Sequence[int]) -> str:
-    """What was found damaged in a file, and what to do; "" if nothing was. `counts`: of damaged chunks, for each dataset."""
+    """Summary of the damage in a file, with the remedy; "" if there is none. `counts`: number of damaged chunks per dataset."""
     counts = [count for count in counts if count]
     if not counts:
         return ""
@@ -51,20 +51,20 @@ def damage_of_file(name: str, counts: Sequence[int]) -> str:
 
 
 class Failures:
-    """What a command cannot do for some datasets of a file: it says so at once, and goes on with the others.
+    """Errors about single datasets of a file. Each is printed at once, and the command continues with the other datasets.
 
     Attributes:
-        lines: what was said of each, by its path.
+        lines: {path: message}.
     """
 
     def __init__(self, file: h5py.File, name: str) -> None:
-        """`name`: of the file, as messages have it."""
+        """`name`: name of the file in messages."""
         self._file, self._name = file, name
         self.lines: dict[str, str] = {}
 
     @contextlib.contextmanager
     def going_on(self, path: str) -> Iterator[None]:
-        """Around the work on a dataset: notes its errors. If a server gives no more of a remote file, that error is raised."""
+        """A context for the work on one dataset: records its errors. Failures of a server are raised."""
         try:
             yield
         except BrokenPipeError:
@@ -73,7 +73,7 @@ class Failures:
             self.note(path, error)
 
     def note(self, path: str, error: BaseException) -> None:
-        """Notes an error about a part of the file; see going_on()."""
+        """Records an error about a part of the file; see going_on()."""
         refuse_to_go_on(self._file)
         said = wording.as_options(str(of_part(self._name, path, error)), click.get_current_context().command)
         line = said if path in said else f"{path} of {self._name}: {said}"

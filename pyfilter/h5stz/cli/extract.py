@@ -1,4 +1,4 @@
-"""`h5stz extract FILE::/path -o OUT`: a part of a dataset, or a coarse level of it, in a file of its own."""
+"""`h5stz extract FILE::/path -o OUT`: writes a region or a coarse level of a dataset to a separate file."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from h5stz.reading.view import View
 
 
 def _axes(text: str) -> tuple[int, ...]:
-    """Numbers of axes, such as 1,2."""
+    """Parses axis numbers, such as 1,2."""
     try:
         return tuple(int(number) for number in text.split(","))
     except ValueError:
         raise ValueError(f"{text!r}: give numbers of axes, such as 1,2") from None
 
 
-@click.command(short_help="Write a part or a level of a dataset to a file.")
+@click.command(short_help="Write a region or a level of a dataset to a file.")
 @click.argument("name", metavar="FILE::/PATH", type=FILE)
-@click.option("--region", metavar="0:10,:,5", help="Indices of samples, as of NumPy.")
-@click.option("--level", type=int, default=0, metavar="L", help="Every 2^L-th sample.")
+@click.option("--region", metavar="0:10,:,5", help="Region, as a NumPy index.")
+@click.option("--level", type=int, default=0, metavar="L", help="Resolution level: every 2^L-th sample.")
 @click.option("--axes", type=Parsed("axes", _axes), metavar="N,N", help="The axes that the level thins. [default: all]")
 @click.option("-o", "--output", required=True, metavar="OUT", type=NEW_FILE, help="A .npy, .h5 or .nc file.")
-@click.option("--overwrite", is_flag=True, help="OUT may exist.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing OUT.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def extract(
     name: str, region: str | None, level: int, axes: tuple[int, ...] | None, output: str, overwrite: bool, as_json: bool
 ) -> int:
-    """Write a part of a dataset, or a coarse level of it, without compression.
+    """Write a region or a coarse level of a dataset, decompressed.
 
-    Only what is needed is read and decoded. .h5 and .nc have the coordinates of the axes too. FILE may be the address of a
-    remote file.
+    Only the needed blocks are read and decoded. .h5 and .nc files include the coordinates of the axes. FILE may be the
+    address of a remote file.
 
-    Exit status 1, too, if the file lacks the coordinates of an axis, as its scale is damaged.
+    The exit status is also 1 if the coordinates of an axis are left out because their dimension scale is damaged.
     """
     with explained(name, NOTHING_WRITTEN, output), opened(name) as dataset:
         index = ... if region is None else _index(region, dataset)
@@ -61,7 +61,7 @@ def extract(
 
 
 def _index(text: str, dataset: View) -> Any:
-    """The basic index of NumPy that a text means, such as 0:10,:,5; an error about it says what the dataset has."""
+    """Parses a NumPy basic index, such as 0:10,:,5. Errors tell the shape of the dataset."""
     try:
         return tuple(_item(part.strip()) for part in text.strip("[]() ").split(","))
     except ValueError as error:
@@ -82,4 +82,4 @@ def _item(part: str) -> Any:
         return numbers[0]
     if len(numbers) in (2, 3):
         return slice(*numbers)
-    raise ValueError(f"{part!r} is no index")
+    raise ValueError(f"{part!r} is not an index")

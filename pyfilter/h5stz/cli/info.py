@@ -36,13 +36,13 @@ _SHOWN = 3  # datasets that an error names; damaged chunks that are told of a da
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
-_UNKNOWN = "unknown, as something was lost before that nobody has measured"
+_UNKNOWN = "unknown, as earlier losses were not measured"
 _WIDTH = 1 << 16  # in characters, for rich: it must not cut lines, which a terminal breaks and a program searches
 
 
 @dataclass
 class _File:
-    """What is found in a file: its size in bytes, how many datasets, and those that are shown."""
+    """What was found in a file: its size in bytes, the number of datasets, and the shown datasets."""
 
     name: str
     size: int = 0
@@ -52,14 +52,14 @@ class _File:
 
 @click.command(short_help="Print bounds, ratios and chunks, as a tree.")
 @click.argument("files", metavar="FILE... [DATASET]", nargs=-1, required=True, type=FILE)
-@click.option("--dataset", "globs", multiple=True, metavar="GLOB", help="Those whose path matches only; may be repeated.")
+@click.option("--dataset", "globs", multiple=True, metavar="GLOB", help="Only datasets whose path matches; may be repeated.")
 @click.option("--all", "everything", is_flag=True, help="Also datasets that h5stz did not compress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_json: bool) -> int:
     """Print bound, ratio, levels and chunks of the datasets in files, as a tree.
 
-    After one FILE the name of a DATASET may stand, to see this one only; FILE::/PATH is the same. Exit status 1 if a file
-    cannot be read, or if one of the chunks that are looked at is damaged.
+    A DATASET after FILE shows only this dataset; FILE::/PATH does the same. The exit status is 1 if a file cannot be read, or
+    if one of the inspected chunks is damaged.
     """
     failed, found = False, []
     for name, only in _names(files):
@@ -83,7 +83,7 @@ def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_js
 
 
 def _names(words: Sequence[str]) -> list[tuple[str, str | None]]:
-    """The files, each with the dataset that is named with it: as FILE::/path, or as a second word, which is no file itself."""
+    """The files, each with its dataset: given as FILE::/path, or as a second word that is not a file."""
     named = [_file_and_dataset(word) for word in words]
     if len(words) != 2 or named[1][1] is not None or "://" in words[1]:
         return named
@@ -101,7 +101,7 @@ def _file_and_dataset(word: str) -> tuple[str, str | None]:
 
 
 def _look_into(name: str, made: _File, only: str | None, globs: Sequence[str], everything: bool) -> bool:
-    """Fills `made`; returns whether something in the file cannot be read, of which it says what."""
+    """Fills `made`. Returns True if a part of the file could not be read; it was reported."""
     with opened_source(name, values=everything or only is not None) as file:
         remote = remote_of(file)
         made.size = os.path.getsize(local_path(name) or name) if remote is None else remote.h5stz_bytes.size
@@ -136,7 +136,7 @@ def _damaged_chunks(dataset: DatasetFacts) -> int:
 
 
 def _why_none(file: h5py.File, name: str, globs: Sequence[str], others: Sequence[h5py.Dataset]) -> str:
-    """Why patterns choose nothing. `others`: datasets that they mean, and that h5stz did not compress."""
+    """The reason why patterns match nothing. `others`: matching datasets that h5stz did not compress."""
     wanted = f"a path like {' or '.join(globs)}"
     if others:
         some = "; ".join(f"{objects.name_of(each)} has {described_filters(each)}" for each in others[:_SHOWN])
@@ -204,7 +204,7 @@ def _times(extents: Sequence[int] | None) -> str:
 
 
 def _lines(dataset: DatasetFacts) -> Iterator[str]:
-    """What is said of a dataset below its name."""
+    """The lines below the name of a dataset."""
     size = f"size: {sizes(*_bytes(dataset))}"
     if dataset.compression is None:
         yield "not compressed with h5stz"
@@ -225,7 +225,7 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
 
 
 def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
-    """What the first chunks say of levels, of being exact, or of having been written more than once or not completely."""
+    """Lines about the first chunks: levels, lossless storage, rewritten or incomplete chunks."""
     facts: ChunkFacts = made.first_chunks
     damaged = facts.damaged_chunks
     yield from (f"damaged: {each}" for each in damaged[:_SHOWN])
@@ -241,14 +241,14 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     if facts.relaxed_bound is not None:
         yield f"enhanced: errors up to {facts.relaxed_bound:.6g}{of}"
     if facts.patched:
-        yield f"written again in part: {counted(facts.patched, 'chunk')}{of}, {counted(facts.patches, 'patch', 'patches')}"
+        yield f"rewritten in part: {counted(facts.patched, 'chunk')}{of}, {counted(facts.patches, 'patch', 'patches')}"
     if facts.exact:
-        yield f"stored exactly, as the bound was used before: {counted(facts.exact, 'chunk')}{of}"
+        yield f"stored losslessly, as the bound was used before: {counted(facts.exact, 'chunk')}{of}"
     if facts.growing:
         chunks = f"{counted(facts.growing, 'chunk')}{of}"
-        yield f"stored exactly, as the last plane along the axis of growth holds one value only: {chunks}"
+        yield f"stored losslessly, as the last plane along the append axis has a single value: {chunks}"
     if facts.few_values:
-        yield f"stored exactly, as that is shorter where different values are few: {counted(facts.few_values, 'chunk')}{of}"
+        yield f"stored losslessly, as this is shorter for few distinct values: {counted(facts.few_values, 'chunk')}{of}"
     if facts.accumulated:
         is_known = facts.accumulated_bound is not None and math.isfinite(facts.accumulated_bound)
         bound = f"{facts.accumulated_bound!r}, with those of earlier compressions" if is_known else _UNKNOWN

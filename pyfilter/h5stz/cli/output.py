@@ -1,4 +1,4 @@
-"""Prints the results of commands: lines with names from files in them, and JSON with numbers that may be NaN or infinite."""
+"""Prints results: lines that may contain names from files, and JSON whose numbers may be NaN or infinite."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NOTHING_STORED = "nothing is stored"
 
 
 def sizes(array_bytes: int, written_bytes: int, stored_bytes: int) -> str:
-    """What samples take in memory and in a file, with the ratio of those that are stored.
+    """Sizes in memory and in the file as text, with the compression ratio of the stored chunks.
 
     Args:
-        array_bytes: in memory.
-        written_bytes: of these, in chunks that are stored; what is not stored takes nothing, whatever compresses it.
-        stored_bytes: in the file.
+        array_bytes: size in memory.
+        written_bytes: the part of it in chunks that exist in the file; other chunks take no space with any filter.
+        stored_bytes: size in the file.
     """
     text = f"{array_bytes} -> {counted(stored_bytes, 'byte')}"
     if not stored_bytes:
@@ -28,17 +28,17 @@ def sizes(array_bytes: int, written_bytes: int, stored_bytes: int) -> str:
 
 
 def say(text: str) -> None:
-    """Prints one line on standard output, at once, so that it stands before what is said on standard error later."""
+    """Prints one line on standard output and flushes it, so that it precedes later lines on standard error."""
     print(printable(text), flush=True)
 
 
 def printable(text: str) -> str:
-    """A line in which characters that a terminal would obey or cannot show are escaped, as Python writes them."""
+    """A line in which control characters and unprintable characters are escaped, as Python writes them."""
     return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def print_json(value: object) -> None:
-    """One line of JSON; numbers that it does not have (NaN, infinities) are null."""
+    """Prints one line of JSON. NaN and infinities, which JSON lacks, become null."""
     print(json.dumps(_plain(value), allow_nan=False))
 
 

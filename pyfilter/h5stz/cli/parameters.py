@@ -1,4 +1,4 @@
-"""What commands have in common: options for bounds, and types of arguments."""
+"""Options for bounds, and types of arguments, that several commands share."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _NUMBERS = {
     "absolute": ("B", "|x - x'| <= B"),
     "relative": ("R", "R times the range of {of}"),
-    "psnr": ("DB", "This PSNR over {of}"),
-    "ratio": ("X", "Makes {of} X times smaller, and at most 3 % more"),
+    "psnr": ("DB", "The bound that gives this PSNR over {of}"),
+    "ratio": ("X", "The bound that makes {of} X times smaller, up to 3 % more"),
     "pointwise_relative": ("R", "|x - x'| <= R |x|"),
 }
 BOUNDS = (*_NUMBERS, "lossless")
@@ -37,7 +37,7 @@ _ENHANCEMENTS: dict[str, bool | str] = {"auto": True, "strict": "strict", "relax
 
 
 def enhance_option(function: _Function) -> _Function:
-    """A decorator for commands: the option --enhance, which gives what STZ takes, or None."""
+    """Decorator for commands: adds the option --enhance. Its value is the one for STZ, or None."""
 
     def meant(context: click.Context, parameter: click.Parameter, value: str | None) -> bool | str | None:
         return None if value is None else _ENHANCEMENTS[value]
@@ -46,13 +46,13 @@ def enhance_option(function: _Function) -> _Function:
         "--enhance",
         type=click.Choice(list(_ENHANCEMENTS)),
         callback=meant,
-        help="A lower mean error for the bytes: auto with --psnr and --ratio; strict keeps bounds, relaxed and both allow 1.5 "
-        "times as much.",
+        help="Lower the mean error for the same size. strict keeps the bound; relaxed and both permit 1.5 times it; auto "
+        "is for --psnr and --ratio.",
     )(function)
 
 
 class _Share(click.types.FloatParamType):
-    """A number, or one with a percent sign."""
+    """A number, or a percentage."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; 0.001 for 0.1%."""
@@ -66,7 +66,7 @@ SHARES = ("relative", "pointwise_relative")
 
 
 def placed(target: str, source: str) -> str:
-    """OUT of a command that writes one file: IN's name in a directory that is there, as of cp."""
+    """The path of the output file. If OUT is a directory, the file gets the name of IN in it, as with cp."""
     return os.path.join(target, os.path.basename(source)) if os.path.isdir(target) else target
 
 
@@ -74,7 +74,7 @@ class _NewFile(click.Path):
     """The name of a file to write."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name; StzError of an address, before anything is read."""
+        """The name. Raises StzError for an address, before anything is read."""
         refuse_address(value)
         return super().convert(value, param, ctx)
 
@@ -85,10 +85,10 @@ NEW_FILE = _NewFile(readable=False)
 
 
 def bound_options(of: str) -> Callable[[_Function], _Function]:
-    """A decorator for commands: an option for each bound, each None without it. `of`: what ranges and PSNR are of."""
+    """Decorator for commands: adds an option for each bound, None if not given. `of`: the data of ranges and PSNR."""
 
     def decorate(function: _Function) -> _Function:
-        function = click.option("--lossless", is_flag=True, help="Every bit comes back.")(function)
+        function = click.option("--lossless", is_flag=True, help="Restore every bit.")(function)
         for name, (metavar, text) in reversed(_NUMBERS.items()):
             kind = _Share() if name in SHARES else click.FLOAT
             function = click.option(flag(name), name, type=kind, metavar=metavar, help=f"{text.format(of=of)}.")(function)
@@ -98,9 +98,9 @@ def bound_options(of: str) -> Callable[[_Function], _Function]:
 
 
 def bounds_given(given: dict[str, Any], others: str = "") -> dict[str, Any]:
-    """The options of STZ that were given with bound_options(), taken out of the parameters of a command.
+    """Removes the options of bound_options() from the parameters of a command, and returns those given as options of STZ.
 
-    `others`: what an error about two bounds says of further ones.
+    `others`: text about further bounds, for the error about two bounds.
     """
     values = {name: given.pop(name) for name in BOUNDS}
     found = {name: value for name, value in values.items() if value is not None and value is not False}
@@ -111,24 +111,24 @@ def bounds_given(given: dict[str, Any], others: str = "") -> dict[str, Any]:
 
 
 def flag(name: str) -> str:
-    """The option of the command line that a parameter is."""
+    """The command-line option of a parameter."""
     return f"--{name.replace('_', '-')}"
 
 
 def share(text: str) -> float:
-    """A number, or one with a percent sign, such as 0.1%; ValueError if it is neither."""
+    """Parses a number or a percentage, such as 0.1%. Raises ValueError."""
     number = text.strip()
     return float(number[:-1]) / 100 if number.endswith("%") else float(number)
 
 
 class Parsed(_ParamType):
-    """Text that a function understands; its ValueError says what is wrong."""
+    """A parameter that a function parses. The function's ValueError is the error message."""
 
     def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
         self.name, self._parse = name, parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """What the text means."""
+        """The parsed value."""
         if not isinstance(value, str):  # a default
             return value
         try:
@@ -141,7 +141,7 @@ class Parsed(_ParamType):
 def _error(text: str) -> float:
     error = float(text)
     if not 0 <= error < math.inf:
-        raise ValueError(f"{text!r} is no error of 0 or more")
+        raise ValueError(f"{text!r} is not an error of 0 or more")
     return error
 
 
@@ -150,8 +150,8 @@ ERROR = Parsed("error", _error)
 
 
 def chunk_shape(text: str) -> tuple[int, ...]:
-    """Extents as 8,256,256 or 8x256x256; ValueError if they are not."""
+    """Parses extents such as 8,256,256 or 8x256x256. Raises ValueError."""
     extents = re.split("[,x]", text)
     if not all(extent.isdecimal() and int(extent) for extent in extents):
-        raise ValueError(f"{text!r} is no chunk shape such as 8,256,256")
+        raise ValueError(f"{text!r} is not a chunk shape such as 8,256,256")
     return tuple(map(int, extents))

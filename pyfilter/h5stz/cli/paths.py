@@ -1,4 +1,4 @@
-"""`h5stz plugin-path` and `h5stz pkg-config-path`: directories for variables of the environment."""
+"""`h5stz plugin-path` and `h5stz pkg-config-path`: directories for environment variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from h5stz.hdf5 import registration
 
 
 @click.command("plugin-path")
-@click.option("--connector", is_flag=True, help="Also that of the VOL connector.")
+@click.option("--connector", is_flag=True, help="Add the directory of the VOL connector.")
 def plugin_path(connector: bool) -> None:
     """Print the directory for HDF5_PLUGIN_PATH."""
     _print(registration.plugin_path(connector))
@@ -25,5 +25,5 @@ def pkg_config_path() -> None:
 
 
 def _print(path: str | os.PathLike[str]) -> None:
-    """As the bytes that the system knows it by, whatever charset the output has: they go into a variable."""
+    """Prints a path as its original bytes, independent of the output's charset, because it is for a variable."""
     click.echo(os.fsencode(path))

@@ -1,4 +1,4 @@
-"""Progress of a command on a terminal: bytes, throughput and the time that remains. Nothing elsewhere, as in a log file."""
+"""Progress of a command on a terminal: bytes, throughput and remaining time. Nothing is shown elsewhere, as in a log file."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NAME = 32  # characters of a path that are shown, the last ones
 
 
 class Bar:
-    """What progress_bar() gives.
+    """The progress bar of progress_bar().
 
     Attributes:
-        tell: as the library takes it, None where nobody sees it.
+        tell: a progress callback for library functions; None if standard error is not a terminal.
     """
 
     def __init__(self, bars: Bars | None) -> None:
@@ -36,7 +36,7 @@ class Bar:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """The bar is gone for the time, so that lines can be printed."""
+        """A context in which the bar is hidden, so that lines can be printed."""
         if self._bars is not None:
             self._bars.stop()
         yield
@@ -46,7 +46,7 @@ class Bar:
 
 @contextmanager
 def progress_bar() -> Iterator[Bar]:
-    """A bar on standard error if that is a terminal, which is gone at the end."""
+    """A context with a bar on standard error, if that is a terminal. The bar is removed at the end."""
     if not sys.stderr.isatty():
         yield Bar(None)
         return

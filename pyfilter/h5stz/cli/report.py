@@ -1,4 +1,4 @@
-"""What `h5stz doctor --report` prints: the facts that an issue needs, as Markdown, without the user's name and home folder."""
+"""The report of `h5stz doctor --report`: facts for an issue report, as Markdown, without user name and home directory."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _CPU_FLAGS = ("avx", "bmi", "popcnt", "abm", "asimd", "sve")  # the beginnings o
 
 
 def lines(found: dict[str, Any], round_trip: str) -> Iterator[str]:
-    """The report.
+    """The report as lines.
 
     Args:
         found: the facts that `h5stz doctor --json` prints.
-        round_trip: how a round trip through HDF5 ended.
+        round_trip: the result of a round trip through HDF5.
     """
     private = _private_names()
     for name, values in _items(found, round_trip):
@@ -36,7 +36,7 @@ def lines(found: dict[str, Any], round_trip: str) -> Iterator[str]:
 
 
 def _items(found: dict[str, Any], round_trip: str) -> Iterator[tuple[str, list[str]]]:
-    """Each fact: its name, and a value for each line."""
+    """The facts: name, and a value for each line."""
     yield "h5stz", [f"{found['h5stz']}, stream format {found['stream_format']}, filter {found['filter']}"]
     yield "Python", [f"{found['python']} ({platform.python_implementation()})"]
     yield "NumPy, h5py, HDF5", [f"{found['numpy']}, {found['h5py']}, {found['hdf5']}"]
@@ -56,12 +56,12 @@ def _items(found: dict[str, Any], round_trip: str) -> Iterator[tuple[str, list[s
 
 
 def _copy(library: dict[str, Any]) -> str:
-    """A copy of HDF5 in words."""
+    """Describes a copy of HDF5."""
     return f"{library['version']}, {library['file']}: {'has' if library['has_filter'] else 'does not find'} the filter"
 
 
 def _version(package: str) -> str:
-    """The installed version of a package, which is not imported for it."""
+    """The installed version of a package, found without importing it."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -69,7 +69,7 @@ def _version(package: str) -> str:
 
 
 def _cpu() -> str:
-    """The processor, and its extensions that the kernels may use; `H5STZ_ISA` limits them."""
+    """The processor and the extensions that the kernels may use; `H5STZ_ISA` limits them."""
     try:
         about = Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
@@ -82,7 +82,7 @@ def _cpu() -> str:
 
 
 def _environment() -> Iterator[str]:
-    """The variables that h5stz and HDF5 read, as the shell set them: `import h5stz` changes one of them."""
+    """The variables that h5stz and HDF5 read, as set by the shell, because `import h5stz` changes one of them."""
     told = dict(os.environ)
     at_import = registration.variable_at_import()
     told.pop("HDF5_PLUGIN_PATH", None)
@@ -92,7 +92,7 @@ def _environment() -> Iterator[str]:
 
 
 def _private_names() -> dict[str, str]:
-    """{pattern: its replacement} for the home folder, by each of its names, and for the user's name in other paths."""
+    """{pattern: replacement} for all names of the home directory, and for the user name in other paths."""
     homes = {os.path.expanduser("~"), os.path.realpath(os.path.expanduser("~"))}
     names = {rf"(?<![\w.-]){re.escape(home)}(?![\w.-])": "~" for home in sorted(homes, key=len, reverse=True) if len(home) > 1}
     try:
@@ -103,7 +103,7 @@ def _private_names() -> dict[str, str]:
 
 
 def _shown(value: str, private: dict[str, str]) -> str:
-    """A value as code in one line of Markdown."""
+    """A value as inline code in Markdown."""
     for pattern, replacement in private.items():
         value = re.sub(pattern, replacement, value)
     return "`" + " ".join(value.replace("`", "'").split()) + "`"

@@ -1,4 +1,4 @@
-"""`h5stz run -- COMMAND ...`: runs a program with the filter within reach."""
+"""`h5stz run -- COMMAND ...`: runs a program with the filter."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from h5stz.programs import run as running
 
 def _mebibytes(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
-        raise ValueError(f"{text!r} is no number of MiB from 1 to {1 << 20}")
+        raise ValueError(f"{text!r} is not a number of MiB from 1 to {1 << 20}")
     return int(text)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--stats", is_flag=True, help="Say on standard error what was decoded and compressed.")
+@click.option("--stats", is_flag=True, help="Print on standard error what was decoded and compressed.")
 @click.option(
     "--compress",
     multiple=True,
     metavar="RULE",
-    help="Compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, then ,block=region or others; the "
-    "first rule that matches a dataset's path counts.",
+    help="Compress new datasets: PATTERN=absolute:B, =pointwise_relative:R or =lossless, followed by options such as "
+    ",block=region. The first rule that matches the path of a dataset applies.",
 )
-@click.option("--chunks", type=click.Choice(["auto"]), default="auto", help="Chunks of contiguous datasets: at most 16 MiB.")
+@click.option("--chunks", type=click.Choice(["auto"]), default="auto", help="For contiguous datasets; auto: at most 16 MiB.")
 @click.option(
     "--cache", type=Parsed("mebibytes", _mebibytes), metavar="MIB", help="Chunk cache of each open dataset. [default: 256]"
 )
@@ -33,14 +33,14 @@ def _mebibytes(text: str) -> int:
     "--through",
     type=click.Choice(["auto", *running.ROUTES]),
     default="auto",
-    help="preload: a library in the place of HDF5's functions, for HDF5 from 1.10.3 on, the default on Linux; connector: a VOL "
-    "connector, for HDF5 1.14 and newer.",
+    help="preload: a preloaded library replaces functions of HDF5 (1.10.3 or newer); the default on Linux. connector: a VOL "
+    "connector (HDF5 1.14 or newer).",
 )
 @click.option(
     "--max-error",
     type=ERROR,
     metavar="E",
-    help="Of datasets with precision layers, read as few as keep errors up to E. Not for programs that write what they read.",
+    help="Read only the precision layers that this error needs. Not for programs that write back what they read.",
 )
 @click.argument("words", metavar="-- COMMAND ...", nargs=-1, type=click.UNPROCESSED)
 def run(
@@ -54,8 +54,8 @@ def run(
 ) -> int:
     """Run a program with the filter and with region reads.
 
-    Runs COMMAND so that it finds the filter, and so that what it reads of HDF5 files decodes needed blocks only. With
-    --compress, datasets that it creates are chunked and compressed.
+    COMMAND finds the filter, and its reads of HDF5 files decode only the needed blocks. With --compress, datasets that it
+    creates are chunked and compressed.
     """
     rules = [compress_rules.parse(text) for text in compress]
     status, sums = running.run(words, stats, rules, cache, through, max_error)

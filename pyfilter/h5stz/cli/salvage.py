@@ -1,4 +1,4 @@
-"""`h5stz salvage IN OUT`: a copy of what is whole in a damaged file."""
+"""`h5stz salvage IN OUT`: copies the readable parts of a damaged file."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ def _on_error(text: str) -> OnError:
     return float(text) if not text.lstrip("-").isdigit() else int(text)
 
 
-@click.command(short_help="Copy what is whole in a damaged file.")
+@click.command(short_help="Copy the readable parts of a damaged file.")
 @click.argument("source", metavar="IN", type=FILE)
 @click.argument("target", metavar="OUT", type=NEW_FILE)
 @click.option(
     "--on-error",
     type=Parsed("value: give nan, fill or a number", _on_error),
     metavar="nan|fill|NUMBER",
-    help="What stands for lost samples. [default: NaN; in data that have none their fill value, or 0]",
+    help="Value for lost samples. [default: NaN; for integers the fill value of the dataset, or 0]",
 )
-@click.option("--threads", type=int, help="For decoding each chunk; default: H5STZ_THREADS, or 1.")
-@click.option("--overwrite", is_flag=True, help="OUT may exist.")
+@click.option("--threads", type=int, help="Threads that decode a chunk. [default: H5STZ_THREADS, or 1]")
+@click.option("--overwrite", is_flag=True, help="Replace an existing OUT.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def salvage(source: str, target: str, on_error: OnError | None, threads: int | None, overwrite: bool, as_json: bool) -> int:
-    """Copy what is whole in a damaged file, and list what is lost.
+    """Copy the readable parts of a damaged file, and list what is lost.
 
-    Samples of datasets compressed with h5stz keep their bits where they can be decoded, and become NaN or a fill value where
-    they cannot. IN may be cut short. Exit status 1 if anything is lost, or differs from its content check; OUT is written all
-    the same.
+    In datasets compressed with h5stz, samples that can be decoded keep their values; the others become NaN or a fill value.
+    IN may be truncated. The exit status is 1 if anything is lost or differs from its content check. OUT is written in any
+    case.
     """
     target = placed(target, source)
     with explained(source, NOTHING_WRITTEN, target), progress_bar() as bar:
@@ -91,7 +91,7 @@ def _print(done: salvaging.Salvaged, source: str) -> None:
 
 
 def _sorted(damaged: Sequence[Damage]) -> tuple[list[Damage], list[Damage]]:
-    """What is lost of a dataset, and what differs from its check."""
+    """The damage of a dataset, as (lost samples, values that differ from the content check)."""
     found = [damage for damage in damaged if damage.reason != salvaging.DIFFER]
     return found, [damage for damage in damaged if damage.reason == salvaging.DIFFER]
 
@@ -101,7 +101,7 @@ def _samples(found: Sequence[Damage]) -> str:
 
 
 def _summary(done: salvaging.Salvaged) -> str:
-    """What is damaged, in one line."""
+    """The damage in one line."""
     each = [_sorted(damaged) for damaged in done.damaged.values()]
     losing, differing = [found for found, _ in each if found], sum(bool(different) for _, different in each)
     said = [f"{counted(done.missing_bytes, 'byte')} missing at the end"] if done.missing_bytes else []

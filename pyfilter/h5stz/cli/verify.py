@@ -1,4 +1,4 @@
-"""`h5stz verify FILE ...`: decodes every chunk and compares it with what its writer saw."""
+"""`h5stz verify FILE ...`: decodes every chunk and compares it with its content check."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from h5stz.options.option_checks import thread_count
 from h5stz.sources.remote_files import shown_name
 
 
-@click.command(short_help="Decode all chunks and compare them.")
-@click.option("--threads", type=int, help="For decoding each chunk; default: H5STZ_THREADS, or 1.")
+@click.command(short_help="Decode all chunks and check them.")
+@click.option("--threads", type=int, help="Threads that decode a chunk. [default: H5STZ_THREADS, or 1]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 def verify(threads: int | None, as_json: bool, files: tuple[str, ...]) -> int:
     """Decode all chunks of files and compare them with their content checks.
 
-    Decodes every chunk that h5stz wrote and compares the values with what the writer saw. Exit status 1 if one is damaged.
+    Every chunk that h5stz wrote is decoded, and its values are compared with the checksums that the writer stored. The exit
+    status is 1 if a chunk is damaged.
     """
     count, sound, found = thread_count(threads), True, []
     with progress_bar() as bar:
@@ -54,7 +55,7 @@ def _print(line: verify_files.Line) -> None:
 
 
 def _summary(name: str, lines: Sequence[verify_files.Line]) -> str:
-    """What was found damaged in the chunks of a file, and what to do; "" if nothing was."""
+    """Summary of the damaged chunks of a file, with the remedy; "" if there are none."""
     return damage_of_file(name, [len(line.facts["damaged"]) for line in lines if line.facts])
 
 

@@ -1,4 +1,4 @@
-"""Errors in the words of the command line: those of functions about arguments, and those of click about words."""
+"""Rephrases errors in the words of the command line: messages about Python arguments, and errors of click."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BEFORE = r"(?<![\w/'\",:=.])"  # an argument: in quotation marks, paths and rul
 
 
 def as_options(message: str, command: click.Command | None) -> str:
-    """A message about Python, with options of a command in place of arguments, and commands in place of calls."""
+    """A message about Python with options of a command instead of arguments, and commands instead of function calls."""
     if found := _DAMAGED.search(message):
         cure = _CURES.get(str(command and command.name), _ELSEWHERE).format(path=found[1], file=found[2])
         message = f"{message[: found.start()]}{found[1]} in {found[2]}{found[3]}, or {cure}{message[found.end() :]}"
@@ -50,12 +50,12 @@ def as_options(message: str, command: click.Command | None) -> str:
 
 
 def explained(error: click.UsageError, command: click.Command | None, others: Mapping[str, click.Command]) -> str:
-    """What is wrong with the words of a command line, and what to write instead.
+    """The problem with the words of a command line, and the remedy.
 
     Args:
-        error: of click.
-        command: the one that the words name; None if they name none.
-        others: all commands by their names, where the error is about an option.
+        error: the error of click.
+        command: the command in the words; None if there is none.
+        others: all commands by name, if the error is about an option.
     """
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):

@@ -1,4 +1,4 @@
-"""Arrays of dask: lazy reads of datasets, and writes by many workers."""
+"""dask: lazy reads of datasets, and writing with many workers."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,7 @@
-"""Views as arrays of dask: chunks that suit those of the file, names that say what is in them, one open file for each process.
+"""Views as dask arrays: their chunks suit those of the file, their names identify the content, and each process opens the file
+once.
 
-dask is imported when it is needed; nothing else of the package needs it.
+dask is imported on use; only this folder needs it.
 """
 
 from __future__ import annotations
@@ -30,25 +31,27 @@ def dask_array(
     axes: SupportsIndex | Iterable[SupportsIndex] | None = None,
     chunks: Any = "auto",
 ) -> dask.array.Array:
-    """A dataset, or a resolution level of it, as a lazy array of dask that reads and decodes only what is computed.
+    """A dataset, or a resolution level of it, as a lazy dask array. Only the blocks that a computation needs are read and
+    decoded.
 
-    Works with all schedulers. Tasks in this process read through the dataset that was given; after its file was closed, and in
-    other processes, they open the file again by name, once for each process (see close_files()). So the file must be open for
-    reading and have a name on disk; others, such as those that are being written, can be read by threads of this process.
+    Works with all schedulers. Tasks in this process read through the given dataset. After its file was closed, and in other
+    processes, tasks open the file by name, once for each process (see close_files()). This requires a file that is open for
+    reading and has a name on disk. Other files, such as those open for writing, can be read by threads of this process only.
 
     Args:
-        dataset: h5py.Dataset, compressed with h5stz or not, or a View of one, which brings its cache_bytes and verify.
-        level, axes: as of View.level().
-        chunks: as of dask.array.from_array(). "auto", or a number of bytes as text ("64 MiB"): whole chunks of the dataset,
-            so many that an array of them has about so many bytes ("auto": what dask is configured to), or equal parts of chunks
-            which are larger than that. Of a virtual dataset, what a source has counts as a chunk where all have the same.
+        dataset: h5py.Dataset, compressed with h5stz or not; or a View of one, whose cache_bytes and verify are used.
+        level, axes: as for View.level().
+        chunks: as for dask.array.from_array(). "auto", or a size as text ("64 MiB"), gives blocks of about that size that
+            consist of whole chunks of the dataset, or of equal parts of a chunk that is larger ("auto": the size in dask's
+            configuration). For a virtual dataset, the part from one source counts as a chunk if all these parts have the same
+            shape.
 
     Returns:
-        dask.array.Array of the dataset's dtype. Its name is the same for the same samples of the same, unchanged file.
+        dask.array.Array with the dtype of the dataset. The same samples of the same, unchanged file have the same name.
 
     Raises:
         ImportError: dask is not installed.
-        StzError, StzTypeError: as view() and View.level().
+        StzError, StzTypeError: as for view() and View.level().
     """
     try:
         core: Any = import_module("dask.array.core")
@@ -69,7 +72,7 @@ def dask_array(
 
 
 class _Blocks:
-    """A View as dask indexes it: only of an array that takes lists does dask read no more of a block than is computed.
+    """A View with the indexing that dask uses. It accepts lists; otherwise dask would read whole blocks and select from them.
 
     Attributes:
         shape, dtype, ndim: of the View.
@@ -80,7 +83,7 @@ class _Blocks:
         self.shape, self.dtype, self.ndim = array.shape, array.dtype, array.ndim
 
     def __getitem__(self, index: tuple[Any, ...]) -> Any:
-        """As of NumPy, for integers, slices with positive steps and at most one list: the box around its numbers is read."""
+        """Indexing as in NumPy, with integers, slices with positive steps and at most one list, whose bounding box is read."""
         lists = [axis for axis, item in enumerate(index) if isinstance(item, (list, np.ndarray))]
         if not lists:
             return self._array[index]
@@ -94,11 +97,11 @@ class _Blocks:
 
 
 def _aligned(extent: int, unit: int, spacing: int, wanted: int) -> tuple[int, ...]:
-    """Lengths of about `wanted` samples, of `extent` in all, that end where units of the dataset end.
+    """Block lengths of about `wanted` samples, `extent` in total, that end at the borders of units of the dataset.
 
     Args:
-        unit: samples of the dataset; one of the array is `spacing` of them.
-        wanted: samples of the array.
+        unit: length of a unit in samples of the dataset; the array has every `spacing`-th of them.
+        wanted: length of a block in samples of the array.
     """
     if wanted >= extent:
         return (extent,)

@@ -1,6 +1,6 @@
-"""Arrays of dask written as datasets: workers compress the chunks, one writer stores them, past HDF5's filter pipeline.
+"""Writes dask arrays as datasets: workers compress the chunks, one process stores them and bypasses HDF5's filter pipeline.
 
-dask is imported when it is needed; nothing else of the package needs it.
+dask is imported on use; only this folder needs it.
 """
 
 from __future__ import annotations
@@ -54,27 +54,27 @@ def to_hdf5(
     creation: Mapping[str, Any] | None = None,
     **options: Unpack[Options],
 ) -> None:
-    """Writes an array of dask as a compressed dataset: its tasks compress chunks, this process stores them (docs/dask.md).
+    """Writes a dask array as a compressed dataset. The array's tasks compress chunks; this process stores them (docs/dask.md).
 
-    The chunks have the bytes that the filter makes of them. If a task fails nothing is left of the dataset.
+    The chunks have the same bytes as those the filter writes. If a task fails, the dataset is removed.
 
     Args:
         array: dask.array.Array of known shape with at least one axis.
-        file: name of a file, which is made or added to, or an h5py.File that is open for writing.
-        path: of the new dataset.
-        scheduler: "threads", "processes", "synchronous", a dask.distributed.Client or the address of a scheduler. None: what
-            dask is set to, such as the Client that was made last.
+        file: name of a file, which is created or extended, or an h5py.File that is open for writing.
+        path: path of the new dataset.
+        scheduler: "threads", "processes", "synchronous", a dask.distributed.Client or the address of a scheduler. None: the
+            scheduler dask is set to, for example the latest Client.
         creation: further arguments of h5py's create_dataset, such as {"fillvalue": -1, "maxshape": (None, 512)}.
-        **options: those of STZ, but `data` and `dtype`. `chunks` is the shape of the chunks of the dataset; None: the blocks of
-            the array if they have 256 KiB to 64 MiB, or else parts of them that suggest_chunks() proposes. Blocks that are no
-            multiples of chunks are made so (rechunk). `relative` computes the array once more before, for its range, twice if
-            it may have a fill value that was not given; `psnr` and `ratio` several times.
+        **options: options of STZ except `data` and `dtype`. `chunks` is the chunk shape of the dataset. None: the blocks of
+            the array if they have 256 KiB to 64 MiB, otherwise parts of them as suggest_chunks() proposes. Blocks that are not
+            multiples of chunks are rechunked. Some bounds need more computations of the array: `relative` one for the range,
+            or two if a fill value has to be detected; `psnr` and `ratio` several.
 
     Raises:
         ImportError: dask is not installed.
-        StzError: (a ValueError) options that do not fit; there is something at `path` already.
-        StzTypeError: (a TypeError too) no array of dask, or a dtype that cannot be compressed.
-        Whatever a task of the array raises.
+        StzError: (a ValueError) invalid options, or an object exists at `path`.
+        StzTypeError: (also a TypeError) `array` is not a dask array, or its dtype cannot be compressed.
+        Any exception that a task of the array raises.
     """
     if not isinstance(file, h5py.Group):
         refuse_address(file)
@@ -84,7 +84,7 @@ def to_hdf5(
     blocks = _aligned(array, shape)
     with _run_by(scheduler) as (chosen, client), dask.config.set(scheduler=chosen), _opened(file) as target:
         if path in target:
-            raise StzError(f"{path!r} is in the file already: delete it first, `del file[{path!r}]`", _ARGUMENT)
+            raise StzError(f"{path!r} exists in the file: delete it first, `del file[{path!r}]`", _ARGUMENT)
         stz = _resolved(array, options, shape)
         arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **(creation or {})}
         made = target.create_dataset(path, **arguments, **stz)
@@ -97,7 +97,7 @@ def to_hdf5(
 
 
 def _check(array: Any, options: Mapping[str, Any]) -> None:
-    """Raises the StzError of what cannot be written."""
+    """Raises StzError if the array or the options are invalid."""
     if not isinstance(array, import_module("dask.array").Array):
         raise StzTypeError(
             f"array is of type {type(array).__name__}: give a dask.array.Array (dask.array.from_array)", _ARGUMENT
@@ -108,15 +108,15 @@ def _check(array: Any, options: Mapping[str, Any]) -> None:
         raise StzError("the shape of the array is not known: call array.compute_chunk_sizes() before", _ARGUMENT)
     for name in ("data", "dtype"):
         if options.get(name) is not None:
-            raise StzError(f"{name}= is the array's own here: leave it out", _ARGUMENT)
+            raise StzError(f"{name}= is taken from the array: leave it out", _ARGUMENT)
     elements.storage_dtype(array.dtype)
     fill = options.get("fill_value")
     if elements.is_masked(array._meta) and (fill is None or fill is False):
-        raise StzError("the array is masked: give the number that masked samples are stored as with fill_value=", _ARGUMENT)
+        raise StzError("the array is masked: give fill_value=, the number that is stored for masked samples", _ARGUMENT)
 
 
 def _chunks_of(array: Any, chunks: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The shape of the chunks of the dataset."""
+    """The chunk shape of the dataset."""
     if chunks is not None:
         if len(chunks) != array.ndim or not all(isinstance(extent, int) and extent > 0 for extent in chunks):
             raise StzError(f"chunks={chunks!r} must be a tuple of {array.ndim} positive integers", _ARGUMENT)
@@ -130,7 +130,7 @@ def _chunks_of(array: Any, chunks: tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def _aligned(array: Any, chunks: Sequence[int]) -> Any:
-    """The array with blocks that begin where chunks do."""
+    """The array, rechunked so that its blocks begin at chunk borders."""
     wanted = []
     for lengths, extent in zip(array.chunks, chunks, strict=True):
         fits = not any(length % extent for length in lengths[:-1])
@@ -139,7 +139,7 @@ def _aligned(array: Any, chunks: Sequence[int]) -> Any:
 
 
 def _resolved(array: Any, options: Mapping[str, Any], chunks: tuple[int, ...]) -> STZ:
-    """The STZ of the options; looks at the data where a bound depends on them."""
+    """The STZ of the options. Computes the array if a bound depends on it."""
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     dtype, fill = array.dtype, given.get("fill_value")
     exact = elements.storage_dtype(dtype).kind in "iu" and (given.get("integers") != "lossy" or dtype.kind == "b")
@@ -165,7 +165,7 @@ def _resolved(array: Any, options: Mapping[str, Any], chunks: tuple[int, ...]) -
 
 
 def _extremes(array: Any, excluded: tuple[int, ...]) -> Extremes | None:
-    """The Extremes of an array without the numbers of the excluded bits, of all blocks in one computation."""
+    """The Extremes of an array, from all blocks in one computation. Numbers with the excluded bit patterns do not count."""
     task = _dask().delayed(_of_block)
     (parts,) = _dask().compute([task(block, excluded) for block in array.to_delayed().ravel()])
     return reduce(_merged, parts, None)
@@ -180,7 +180,7 @@ def _of_block(block: Array, excluded: tuple[int, ...]) -> Extremes | None:
 
 
 def _write(dataset: h5py.Dataset, array: Any, client: Any) -> None:
-    """Stores the chunks of an array whose blocks begin where chunks do."""
+    """Stores the chunks of an array whose blocks begin at chunk borders."""
     settings = STZ.from_dataset(dataset).resolved.settings
     task = _dask().delayed(encoded_block, pure=False)
     begins = product(*(list(accumulate(lengths, initial=0))[:-1] for lengths in array.chunks))
@@ -194,14 +194,14 @@ def _write(dataset: h5py.Dataset, array: Any, client: Any) -> None:
 
 
 def _in_batches(jobs: list[Any]) -> Iterator[list[Stream]]:
-    """The results of jobs, in their order; no more of them are in memory than those of a batch."""
+    """The results of jobs in order. Memory holds the results of one batch at a time."""
     size = _BATCH * (os.cpu_count() or 1)
     for first in range(0, len(jobs), size):
         yield from _dask().compute(*jobs[first : first + size])
 
 
 def _on_workers(jobs: list[Any], client: Any) -> Iterator[list[Stream]]:
-    """The same by the workers of a Client, which keep what they have compressed until it is fetched."""
+    """As _in_batches(), with the workers of a Client. They keep compressed chunks until these are fetched."""
     futures = client.compute(jobs)
     try:
         for number, future in enumerate(futures):
@@ -215,7 +215,7 @@ def _on_workers(jobs: list[Any], client: Any) -> Iterator[list[Stream]]:
 
 @contextmanager
 def _run_by(scheduler: Any) -> Iterator[tuple[Any, Any]]:
-    """What dask takes as `scheduler`, and the Client behind it or None."""
+    """The `scheduler` for dask, and the Client behind it or None."""
     if scheduler is None or (isinstance(scheduler, str) and "://" not in scheduler):
         base: Any = import_module("dask.base")
         get = base.get_scheduler(scheduler=scheduler)  # a method of the Client that is the default
@@ -228,7 +228,7 @@ def _run_by(scheduler: Any) -> Iterator[tuple[Any, Any]]:
 
 @contextmanager
 def _opened(file: str | os.PathLike[str] | h5py.File) -> Iterator[h5py.File]:
-    """The h5py.File, closed at the end if it was given by name; a file that was made for it is removed after an error."""
+    """The h5py.File. A file given by name is closed at the end; if it was created here, it is removed after an error."""
     if isinstance(file, h5py.Group):
         yield file
         return

@@ -1,7 +1,7 @@
-"""Compresses chunks for a writer that stores them: in threads of this process, or in workers of dask.distributed.
+"""Compresses chunks for a writer, in threads of this process or in workers of dask.distributed.
 
-What comes out has the bytes that the filter makes of the same chunk, comes in the order of the chunks, and few chunks are under
-way at once, so that the memory that is taken does not depend on the size of the dataset.
+The streams have the same bytes as those of the filter, and come in the order of the chunks. Few chunks are processed at a
+time, so memory use does not depend on the size of the dataset.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ class Compressor(Protocol):
     def streams(
         self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
-        """The Streams of chunks, given by the boxes (within the dataset) that they cover, in their order.
+        """The Streams of chunks, in order. The chunks are given by their boxes within the dataset.
 
-        `history`: what the samples of the dataset had lost before.
+        `history`: the errors that the samples of the dataset already have.
         """
         ...
 
 
 class InThreads:
-    """A Compressor with so many threads of this process; chunks are read by the thread that asks."""
+    """A Compressor with threads of this process. The calling thread reads the chunks."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -67,9 +67,9 @@ class InThreads:
 
 
 class OnWorkers:
-    """A Compressor with the workers of a dask.distributed.Client, which read the chunks by themselves.
+    """A Compressor with the workers of a dask.distributed.Client, which read the chunks themselves.
 
-    All of them need the file under the same name. What a worker had to do that ends is done by another one.
+    All workers need the file under the same name. If a worker ends, another one repeats its tasks.
     """
 
     def __init__(self, client: Any) -> None:
@@ -94,7 +94,7 @@ class OnWorkers:
 
 @contextmanager
 def compressor(jobs: int, scheduler: Any) -> Iterator[Compressor]:
-    """The Compressor with `jobs` threads, or with the workers of a scheduler (an address, or a Client) unless it is None."""
+    """The Compressor with `jobs` threads, or with the workers of a scheduler (an address or a Client) if one is given."""
     if scheduler is None:
         yield InThreads(jobs)
         return
@@ -104,7 +104,7 @@ def compressor(jobs: int, scheduler: Any) -> Iterator[Compressor]:
 
 @contextmanager
 def connected(scheduler: Any) -> Iterator[Any]:
-    """A dask.distributed.Client of a scheduler: the one that is given, or one for an address, which is closed at the end."""
+    """A context with a dask.distributed.Client: the given one, or one for an address, which is closed at the end."""
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
@@ -125,13 +125,13 @@ def connected(scheduler: Any) -> Iterator[Any]:
 
 
 def encoded(settings: Settings, chunk: Array, history: History = NOTHING) -> bytes:
-    """The stream that the filter makes of a whole chunk, which looks for a missing value that nobody has named."""
+    """The stream that the filter makes of a whole chunk. Like the filter, it detects an unnamed missing value."""
     samples = elements.stored(chunk.view(np.int8) if chunk.dtype == bool else chunk, settings.fill)  # h5py's enumeration
     return settings.of_chunk(samples).to_store().encode(samples, None, history.prior_bound(settings, samples))
 
 
 def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:
-    """A chunk as HDF5 holds it: beyond the end of the dataset lies its fill value."""
+    """A chunk as HDF5 holds it: elements beyond the end of the dataset have its fill value."""
     if inside.shape == tuple(chunks):
         return inside
     whole = np.full(chunks, fill, inside.dtype)
@@ -140,7 +140,9 @@ def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:
 
 
 def encoded_block(block: Array, begin: Sequence[int], chunks: Sequence[int], settings: Settings, fill: Any) -> list[Stream]:
-    """The Streams of all chunks in a block of an array that begins at `begin`, at a chunk, and ends with one or the array."""
+    """The Streams of all chunks in a block of an array. The block begins at a chunk border, at `begin`, and ends at one or at
+    the array's end.
+    """
     made = []
     for box in boxes(block.shape, chunks):
         offset = tuple(first + cut.start for first, cut in zip(begin, box, strict=True))
@@ -149,7 +151,7 @@ def encoded_block(block: Array, begin: Sequence[int], chunks: Sequence[int], set
 
 
 def _plain(samples: Array, settings: Settings) -> Array:
-    """Samples without a mask: the missing ones have the fill value."""
+    """Samples without a mask: masked ones become the fill value."""
     if not elements.is_masked(samples):
         return samples
     return elements.stored(samples, settings.fill).view(samples.dtype)
@@ -162,7 +164,7 @@ def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int],
 
 
 def _some_ahead(begun: Iterator[_Item], count: int) -> Iterator[_Item]:
-    """The items, `count` of which have been asked for before the first one is given."""
+    """The items of an iterator, with `count` of them requested ahead."""
     waiting: deque[_Item] = deque()
     for item in begun:
         waiting.append(item)

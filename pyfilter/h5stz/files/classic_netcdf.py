@@ -1,4 +1,4 @@
-"""Reads netCDF-3 files as HDF5 files: netCDF4 copies what they hold into a temporary netCDF-4 file."""
+"""Reads netCDF-3 files as HDF5 files: netCDF4 copies their contents to a temporary netCDF-4 file."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _CHUNK_BYTES = 1 << 20  # of variables with an axis that grows
 
 @contextmanager
 def opened_source(path: str | os.PathLike[str], *, values: bool = True, chunk_cache: bool = True) -> Iterator[h5py.File]:
-    """An HDF5 or netCDF file to read. For a netCDF-3 file it is a copy in HDF5, which is removed when the block ends.
+    """A context with an open HDF5 or netCDF file. For a netCDF-3 file it is an HDF5 copy, which is removed at the end.
 
     Args:
-        path: of the file, or the address of a remote HDF5 file.
-        values: whether the copy needs more than names, types and shapes.
-        chunk_cache: as of file_kinds.opened_file().
+        path: path of the file, or the address of a remote HDF5 file.
+        values: True if the copy needs values, not only names, types and shapes.
+        chunk_cache: as for file_kinds.opened_file().
 
     Raises:
-        OSError: as file_kinds.opened_file() raises it; also if netCDF4 is not installed, or cannot read the file.
+        OSError: as file_kinds.opened_file(); also if netCDF4 is not installed or cannot read the file.
     """
     if (here := local_path(path)) is None:
         with remote_hdf5(str(path)) as file:
@@ -71,7 +71,9 @@ def opened_source(path: str | os.PathLike[str], *, values: bool = True, chunk_ca
 
 
 def refuse_netcdf3(path: str | os.PathLike[str]) -> None:
-    """Raises the StzReadError of a netCDF-3 file where HDF5 files alone are taken: what helps if it is whole, or is not."""
+    """Raises the StzReadError for a netCDF-3 file where only HDF5 files are accepted, with the remedy for intact and damaged
+    files.
+    """
     if file_kinds.is_netcdf3(path):
         _check_length(path)
         if importlib.util.find_spec("netCDF4"):
@@ -81,7 +83,7 @@ def refuse_netcdf3(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def _folder(source: str) -> Iterator[str]:
-    """A directory for the copy of a file, which is removed when the block ends."""
+    """A context with a directory for the copy of a file."""
     try:
         made = tempfile.TemporaryDirectory(prefix="h5stz-", ignore_cleanup_errors=True)
     except OSError as error:
@@ -92,12 +94,12 @@ def _folder(source: str) -> Iterator[str]:
 
 
 def _copy_bytes(source: str | os.PathLike[str], values: bool = True) -> int:
-    """About the size of the copy of a file."""
+    """Approximate size of the copy of a file."""
     return (os.path.getsize(source) if values else 0) + _HEADER_BYTES
 
 
 def _lack_of_room(source: str | os.PathLike[str], copy: Path, values: bool) -> int:
-    """The number of the system's error if a copy failed as there is no room for it; 0 if not. netCDF4 does not tell."""
+    """The system's error number if a copy failed for lack of space, which netCDF4 does not report; 0 otherwise."""
     there = copy.stat().st_size if copy.exists() else 0
     if shutil.disk_usage(copy.parent).free < _copy_bytes(source, values) - there:
         return errno.ENOSPC
@@ -105,7 +107,7 @@ def _lack_of_room(source: str | os.PathLike[str], copy: Path, values: bool) -> i
 
 
 def _no_room(source: str, place: str, number: int) -> StzReadError:
-    """The error of a copy that cannot be made in a directory for temporary files. `number`: that of the system."""
+    """The error for a directory for temporary files that is too full for the copy. `number`: the system's error number."""
     return StzReadError(
         f"{source}: a netCDF-3 file is read through a copy, for which the directory for temporary files, {place}, needs about "
         f"{counted(_copy_bytes(source), 'free byte')} ({os.strerror(number)}): make room there, or set TMPDIR to a directory "
@@ -120,7 +122,7 @@ def _check_length(path: str | os.PathLike[str]) -> None:
 
 
 def _look_at(source: str) -> None:
-    """Raises the StzReadError of a file whose header netCDF does not understand."""
+    """Raises StzReadError if netCDF cannot read the header of a file."""
     netcdf: Any = importlib.import_module("netCDF4")
     try:
         with netcdf.Dataset(source) as opened:
@@ -133,7 +135,7 @@ def _look_at(source: str) -> None:
 
 
 def _check_names(names: Iterable[str]) -> None:
-    """Raises the ValueError of a name that netCDF reads, but writes in no file."""
+    """Raises ValueError for a name that netCDF can read but cannot write."""
     for name in names:
         if not name or "/" in name or any(ord(each) < 32 or ord(each) == 127 for each in name):
             raise ValueError(f"the name {name!r} is not allowed")
@@ -192,7 +194,7 @@ def _copy_attributes(before: Any, made: Any) -> None:
 
 
 def _chunks_of(variable: Any) -> tuple[int, ...]:
-    """The chunks of a variable that grows: as many records as make up a chunk of some size."""
+    """The chunks of a variable along the record dimension: as many records as give a suitable chunk size."""
     record = prod(variable.shape[1:]) * variable.dtype.itemsize
     rows = max(1, min(_CHUNK_BYTES // max(record, 1), max(variable.shape[0], 1)))
     return (rows, *(max(extent, 1) for extent in variable.shape[1:]))
@@ -211,7 +213,7 @@ def _copy_values(variable: Any, new: Any) -> None:
 
 
 def _correct_texts(before: Any, target: str) -> None:
-    """Writes attributes that are not ASCII as they are, in whatever charset: netCDF4 would change their bytes."""
+    """Rewrites non-ASCII attributes with their original bytes, in any charset, because netCDF4 would change them."""
     with h5py.File(target, "r+") as file:
         places = [(before, file["/"]), *((variable, file[name]) for name, variable in before.variables.items())]
         for old, new in places:

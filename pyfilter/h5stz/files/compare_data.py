@@ -1,6 +1,6 @@
-"""Compares two datasets piece by piece: with a bound, or bit by bit.
+"""Compares two datasets slab by slab, with a bound or bit by bit.
 
-What lies within a rounding of the bound is judged in exact arithmetic, so that no bound is called broken which is not.
+Errors within a rounding of the bound are computed in exact arithmetic, so that a kept bound is never reported as broken.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is with
 
 
 def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None) -> bool:
-    """Raises StzError where a number of a dataset has other bits in the other one.
+    """Raises StzError if a number of a dataset has other bits in the other dataset.
 
-    They are compared in the type of the file, without any conversion. Not looked at are references, datasets that show what
-    other datasets or files hold, and those whose filters are not to be had: their chunks were copied as they are. `add` is
-    called with the bytes of each piece that was compared. `read` reads the first one in its place.
+    Numbers are compared in the type of the file, without conversion. These are not compared: references, virtual and external
+    datasets, and datasets whose filters are not installed, because their chunks were copied as stored. `add` is called with
+    the number of bytes of each slab. `read` replaces the first dataset as the source of its values.
 
     Returns:
-        False if HDF5 cannot read the first one, as a chunk is damaged or its filter fails: the chunks were compared as they are
-        stored then.
+        False if HDF5 cannot read the first dataset, because a chunk is damaged or its filter fails. The stored chunks were
+        then compared.
     """
     properties = before.id.get_create_plist()
     filters = [properties.get_filter(index)[0] for index in range(properties.get_nfilters())]
@@ -55,7 +55,7 @@ def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], 
 
 def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.TypeID, add: Callable[[int], None]) -> bool:
     if before.shape != after.shape or not stored.equal(after.id.get_type()):
-        raise _broken(before, (), "its type or its shape is another one")
+        raise _broken(before, (), "its type or its shape differs")
     sizes = raw_values.Sizes(before.shape, np.dtype((np.void, stored.get_size())), before.chunks)
     for box in written_boxes(slab_extents(sizes, STORED_BYTES, after), before, after):
         with ExitStack() as values:
@@ -74,7 +74,7 @@ def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.Ty
 
 
 def _compare_chunks(before: h5py.Dataset, after: h5py.Dataset) -> None:
-    """Raises the StzError of a chunk that is not stored in another dataset as in the first one."""
+    """Raises StzError if a stored chunk differs between two datasets."""
     for offset, stored in stored_chunks(before):
         if isinstance(stored, BaseException):
             raise stored
@@ -83,10 +83,10 @@ def _compare_chunks(before: h5py.Dataset, after: h5py.Dataset) -> None:
 
 
 def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None]) -> float:
-    """The largest |x - x'| over the finite elements of two datasets of numbers; `add` is called with the bytes of each piece.
+    """The largest |x - x'| over the finite elements of two numeric datasets. `add` is called with the bytes of each slab.
 
     Raises:
-        StzError: one exceeds what the settings allow, or other elements have other bits.
+        StzError: an error exceeds the bound of the settings, or other elements have other bits.
     """
     largest = 0.0
     for box, x, y in _parts(before, after, add):
@@ -96,14 +96,14 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
         if settings.mode == _core.MODES["lossless"]:
             exact[:] = True
         if not np.array_equal(_bits(x[exact]), _bits(y[exact])):
-            raise _broken(before, box, "elements that must keep their bits have others")
+            raise _broken(before, box, "elements that must not change have other bits")
         x, y = x[~exact], y[~exact]
         error = np.abs(x.astype(np.longdouble) - y.astype(np.longdouble))
         by_size = settings.mode == _core.MODES["pointwise_relative"]
         bound = settings.largest_error
         limit = bound * np.abs(x.astype(np.longdouble)) if by_size else np.longdouble(bound)
         if not np.isfinite(y).all():
-            raise _broken(before, box, "a finite element is none any more")
+            raise _broken(before, box, "a finite element is no longer finite")
         for index in np.flatnonzero(error > limit * _CLEARLY):
             allowed = Fraction(bound) * (abs(Fraction(x[index].item())) if by_size else 1)
             if abs(Fraction(x[index].item()) - Fraction(y[index].item())) > allowed:
@@ -113,7 +113,7 @@ def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: C
 
 
 def _parts(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
-    """The real numbers of two datasets, a few at once: comparing them takes many times their memory."""
+    """The real numbers of two datasets in small parts, because comparing takes many times their memory."""
     for box, one, other in _pieces(before, after, add):
         x, y = _components(one), _components(other)
         for begin in range(0, len(x), _AT_ONCE):
@@ -133,7 +133,7 @@ def _pieces(
 
 
 def _components(array: Array) -> Array:
-    """Its real numbers, flat and in the order of the host; complex numbers are two."""
+    """The real numbers as a 1-D array in native byte order; complex numbers count as two."""
     flat = np.ascontiguousarray(array).reshape(-1)
     flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
     if flat.dtype.kind == "c":

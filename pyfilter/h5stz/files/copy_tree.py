@@ -1,8 +1,9 @@
-"""Copies everything in an HDF5 file into an empty one, and lets somebody else write the datasets of his choice.
+"""Copies everything in an HDF5 file to an empty one. The caller may write chosen datasets itself.
 
-Kept are groups, datasets with their properties and raw chunks, attributes, named types, comments, links of all kinds with their
-order and encoding, and references, which are made anew because objects lie elsewhere in the new file. HDF5 copies what is not
-chosen as it is stored (H5Ocopy), apart from datasets of a named type and those with references or values of variable length.
+Copied are groups, datasets with their properties and raw chunks, attributes, named types, comments, links of all kinds with
+their order and encoding, and references, which are rewritten because objects have other addresses in the new file. Datasets
+that the caller does not choose are copied as stored (H5Ocopy), except those of a named type and those with references or
+variable-length values.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ALL_FILTERS = 0  # H5Z_FILTER_ALL, for remove_filter: to remove one of several e
 
 
 def new_file(source: h5py.File, path: str) -> h5py.File:
-    """A new, empty file with the creation properties of `source`: its user block, order of links, sizes of addresses."""
+    """A new, empty file with the creation properties of `source`: user block, order of links, sizes of addresses."""
     creation, access = source.id.get_create_plist(), h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     _copy_order(source["/"].id.get_create_plist(), creation)  # of which the properties of the file do not know
     calls.allow_odd_numbers(access)
@@ -48,16 +49,16 @@ def new_file(source: h5py.File, path: str) -> h5py.File:
 
 
 def copy_tree(source: h5py.File, target: h5py.File, store: Store, lost: Lost | None = None) -> list[str]:
-    """Copies all of `source` into `target`, which is of new_file().
+    """Copies the contents of `source` to `target`, a file of new_file().
 
     Args:
         source, target: files.
         store: see Store.
-        lost: called for what cannot be copied as the file is damaged; None: that is an error.
+        lost: called for objects that cannot be copied because the file is damaged. None: this raises an error.
 
     Returns:
-        What could not be kept, a line each: links of unknown kinds, references to what no link leads to, names of other files
-        that lead elsewhere from the directory of the new one.
+        A line for everything that could not be kept: links of unknown kinds, references to objects without a link, and
+        relative names of other files that change their meaning in the directory of the new file.
     """
     return _Copy(source, target, store, lost).run()
 
@@ -105,7 +106,7 @@ class _Copy:
         return self.paths.get(key) if key else None
 
     def _key_of(self, item: Any) -> tuple[int, int] | None:
-        """What tells an object from others; None if it is damaged: each link to it is then one to an object of its own."""
+        """Identity of an object. None if it is damaged: each link to it then gets an object of its own."""
         try:
             info = h5py.h5o.get_info(item)
         except HDF5_ERRORS:
@@ -115,7 +116,7 @@ class _Copy:
         return info.fileno, info.addr
 
     def _links(self, group: h5py.h5g.GroupID, path: bytes) -> Iterator[tuple[h5py.h5g.GroupID, bytes]]:
-        """Makes all links of a group, and what they lead to; yields the groups that are new."""
+        """Creates all links of a group with their objects. Yields the new groups."""
         made = h5py.h5g.open(self.target.id, path)
         names: list[bytes] = []
         with self._going_on(path, "some of its links"):
@@ -131,7 +132,7 @@ class _Copy:
     def _link(
         self, group: h5py.h5g.GroupID, path: bytes, name: bytes, made: h5py.h5g.GroupID
     ) -> tuple[h5py.h5g.GroupID, bytes] | None:
-        """Makes a link of a group, and what it leads to; returns that if it is a new group."""
+        """Creates a link of a group with its object. Returns the object if it is a new group."""
         link = group.links.get_info(name)
         properties = h5py.h5p.create(h5py.h5p.LINK_CREATE)
         properties.set_char_encoding(link.cset)
@@ -143,12 +144,12 @@ class _Copy:
         elif link.type == h5py.h5l.TYPE_HARD:
             return self._object(group, path.rstrip(b"/") + b"/" + name, (made, name, properties))
         elif not unknown_links.copied(group, name, made, properties, link.type):
-            self.notes.append(f"{_text(path)}: the link {_text(name)} is of a kind that only its program knows: left out")
+            self.notes.append(f"{_text(path)}: the link {_text(name)} was left out: it is a user-defined link of unknown kind")
         return None
 
     @contextmanager
     def _going_on(self, path: bytes, part: str) -> Iterator[None]:
-        """Hands errors of HDF5 to `lost`, if there is one; else those about the source name the object."""
+        """A context that passes errors of HDF5 to `lost`, if given. Otherwise errors about the source name the object."""
         try:
             yield
         except HDF5_ERRORS as error:
@@ -159,7 +160,7 @@ class _Copy:
             self.lost(_text(path), part, error)
 
     def _object(self, group: h5py.h5g.GroupID, path: bytes, place: Place) -> tuple[h5py.h5g.GroupID, bytes] | None:
-        """Makes the object of a hard link, or a link to it where it exists; returns it if it is a new group."""
+        """Creates the object of a hard link, or a link to the object if it exists. Returns the object if it is a new group."""
         made, name, properties = place
         item = h5py.h5o.open(group, name)
         if known := self._path_of(item):
@@ -177,7 +178,7 @@ class _Copy:
         return (item, path) if isinstance(item, h5py.h5g.GroupID) else None
 
     def _dataset(self, item: h5py.h5d.DatasetID, group: h5py.h5g.GroupID, path: bytes, place: Place) -> None:
-        """Copies a dataset as it is stored, without attributes."""
+        """Copies a dataset as stored, without attributes."""
         made, name, properties = place
         properties_of_it = item.get_create_plist()
         elsewhere = properties_of_it.get_layout() == h5py.h5d.VIRTUAL or properties_of_it.get_external_count() > 0
@@ -193,7 +194,7 @@ class _Copy:
         h5py.h5o.copy(group, name, made, name, copying, properties)
 
     def type_of(self, item: h5py.h5d.DatasetID | h5py.h5a.AttrID) -> h5py.h5t.TypeID:
-        """The type of a dataset or an attribute of the source, for the target: the named one there, if it is a named one."""
+        """The type of a dataset or attribute, for the target: the target's named type if it is a named one."""
         its_type = item.get_type()
         if not its_type.committed():
             return its_type
@@ -215,7 +216,7 @@ class _Copy:
             self.target.id.unlink(early)
 
     def _note_names_of(self, path: bytes, properties: h5py.h5p.PropDCID) -> None:
-        """Of a dataset that lies in other files."""
+        """Records the file names of a dataset whose data are in other files."""
         if properties.get_layout() == h5py.h5d.VIRTUAL:
             files = {os.fsencode(properties.get_virtual_filename(index)) for index in range(properties.get_virtual_count())}
         else:
@@ -225,7 +226,9 @@ class _Copy:
 
     def _note_name(self, path: bytes, file: bytes) -> None:
         if self.is_elsewhere and not os.path.isabs(file):
-            self.notes.append(f"{_text(path)}: leads to the file {_text(file)}, sought from the directory of the new file now")
+            self.notes.append(
+                f"{_text(path)}: leads to the file {_text(file)}, which is now searched from the directory of the new file"
+            )
 
     def _write_references(self, item: h5py.h5d.DatasetID, path: bytes) -> None:
         source, made = h5py.Dataset(item), h5py.h5o.open(self.target.id, path)
@@ -245,7 +248,7 @@ class _Copy:
             raw_values.copy_attribute(attribute, new, lambda stored, raw: self._renew(stored, raw, path))
 
     def _renew(self, stored: h5py.h5t.TypeID, raw: Array, path: bytes) -> None:
-        """Puts references to the objects of the target in the place of those to the objects of the source."""
+        """Replaces references to objects of the source by references to those of the target."""
         raw_values.visit_references(stored, raw, lambda address, kind: self._reference(address, kind, path))
 
     def _reference(self, address: int, kind: int, path: bytes) -> None:
@@ -266,11 +269,11 @@ class _Copy:
                 return
         except (ValueError, RuntimeError, KeyError, OSError):
             pass
-        self.notes.append(f"{_text(path)}: refers to an object that no link leads to: the reference is empty now")
+        self.notes.append(f"{_text(path)}: refers to an object without a link: the reference is now empty")
         ctypes.memset(address, 0, len(reference))
 
     def _new_reference(self, place: ctypes.c_void_p) -> bool:
-        """Makes a reference of the kind of HDF5 1.12 one to the object of the target; False if no link leads to that."""
+        """Creates a reference of the HDF5 1.12 kind to the object in the target. False if the object has no link."""
         known = self._path_of(raw_values.opened("H5Ropen_object", place, 0, 0))
         if known is None:
             return False
@@ -292,15 +295,16 @@ def _directory(file: h5py.File) -> str:
 
 
 def _find_names(group: h5py.h5g.GroupID, names: list[bytes]) -> None:
-    """Adds those of all links, in the order of their creation where the group keeps it."""
+    """Adds the names of all links, in order of creation if the group records it."""
     tracked = group.get_create_plist().get_link_creation_order() & h5py.h5p.CRT_ORDER_TRACKED
     group.links.iterate(names.append, idx_type=h5py.h5.INDEX_CRT_ORDER if tracked else h5py.h5.INDEX_NAME)
 
 
 def _group_properties(group: h5py.h5g.GroupID) -> h5py.h5p.PropGCID:
-    """The creation properties for a group like another one.
+    """The creation properties for a copy of a group.
 
-    They are set one by one: in those that HDF5 gives of a group with more than 8 links or attributes are addresses in its file.
+    They are set one by one, because the property list of a group with more than 8 links or attributes contains addresses in
+    its file.
     """
     before, made = group.get_create_plist(), h5py.h5p.create(h5py.h5p.GROUP_CREATE)
     _copy_order(before, made)
@@ -308,7 +312,7 @@ def _group_properties(group: h5py.h5g.GroupID) -> h5py.h5p.PropGCID:
 
 
 def _copy_order(before: Any, made: Any) -> None:
-    """Sets in the properties `made` of a group or a file how those of a group order and store links and attributes."""
+    """Copies the order and storage of links and attributes to the properties `made` of a group or file."""
     made.set_link_creation_order(before.get_link_creation_order())
     made.set_attr_creation_order(before.get_attr_creation_order())
     made.set_attr_phase_change(*before.get_attr_phase_change())
@@ -319,7 +323,7 @@ def _copy_order(before: Any, made: Any) -> None:
 
 
 def _order(item: Any) -> int:
-    """How the attributes of an object are counted: by creation where it keeps that order."""
+    """The index in which the attributes of an object are visited: by creation if the object records that order."""
     if isinstance(item, h5py.h5t.TypeID):
         return int(h5py.h5.INDEX_NAME)
     tracked = item.get_create_plist().get_attr_creation_order() & h5py.h5p.CRT_ORDER_TRACKED

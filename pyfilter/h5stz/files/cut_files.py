@@ -1,4 +1,4 @@
-"""HDF5 files that were cut short: HDF5 opens them if zeros stand for what is missing at the end."""
+"""Truncated HDF5 files. HDF5 opens them if the missing end is replaced by zeros."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _OLD, _NEW = (0, 1), (2, 3)  # versions of superblocks
 
 
 def opened(path: Path) -> tuple[h5py.File, int]:
-    """A file, open for reading, and how many bytes are missing at its end.
+    """A context with the open file and the number of bytes missing at its end.
 
     Raises:
-        OSError: HDF5 cannot open it, with zeros for the missing bytes either.
+        OSError: HDF5 cannot open the file, even with zeros for the missing bytes.
     """
     source: Any = None
     try:
@@ -48,19 +48,19 @@ def opened(path: Path) -> tuple[h5py.File, int]:
             source.close()
         if isinstance(error, StzError):
             raise
-        text = f"{path}: it is an HDF5 file, but HDF5 finds nothing in it that could be kept: copy or download it again"
+        text = f"{path}: HDF5 cannot read any part of this HDF5 file: copy or download it again"
         raise StzReadError(text, _READ) from error
 
 
 def user_block_size(path: Path) -> int:
-    """The bytes before the HDF5 file proper; 0 if there is no HDF5 file."""
+    """Number of bytes before the HDF5 file proper; 0 if it is not an HDF5 file."""
     with path.open("rb") as file:
         begin, _ = _superblock(file, path.stat().st_size)
     return begin
 
 
 def _superblock(file: io.BufferedReader, size: int) -> tuple[int, bytes]:
-    """Where the first superblock begins, and its first 64 bytes; (0, b"") if there is none."""
+    """Address and first 64 bytes of the first superblock; (0, b"") if there is none."""
     begin = 0
     while begin < size:
         file.seek(begin)
@@ -72,7 +72,7 @@ def _superblock(file: io.BufferedReader, size: int) -> tuple[int, bytes]:
 
 
 def _end(content: bytes, begin: int) -> int:
-    """Where the file should end, by its superblock; 0 if that is not known."""
+    """The length of the file according to its superblock; 0 if unknown."""
     if len(content) < 64 or content[8] not in (*_OLD, *_NEW):
         return 0
     old = content[8] in _OLD
@@ -86,10 +86,10 @@ def _end(content: bytes, begin: int) -> int:
 
 
 class _Extended(io.RawIOBase):
-    """A file with zeros behind its end, up to where its superblock says that it ends.
+    """A file, extended by zeros to the length in its superblock.
 
     Attributes:
-        missing: how many.
+        missing: number of zeros.
     """
 
     def __init__(self, path: Path) -> None:

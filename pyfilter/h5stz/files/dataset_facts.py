@@ -1,6 +1,6 @@
-"""What is known of a dataset without decoding it: bound, sizes, and what its chunks say of themselves.
+"""Facts about a dataset that need no decoding: bound, sizes, and the headers of its chunks.
 
-A file may have millions of chunks: of each dataset the headers of a limited number are read, and `looked_at` says of how many.
+A file may have millions of chunks. Only a limited number of headers is read for each dataset; `looked_at` counts them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _PALETTE = "blocks of ranks in a palette"  # as streams say of their form
 
 @dataclass(frozen=True)
 class LayerFacts:
-    """What the first chunks take and keep with one precision layer, with two ...: `bytes` in sum, and the largest error."""
+    """Total bytes and largest error of the first chunks, read with one precision layer, with two, ..."""
 
     bytes: int
     max_error: float
@@ -49,20 +49,21 @@ class LayerFacts:
 
 @dataclass(frozen=True)
 class ChunkFacts:
-    """What the first chunks of a dataset say of themselves.
+    """Facts from the headers of the first chunks of a dataset.
 
     Attributes:
-        looked_at: how many were looked at.
-        levels: the most resolution levels that one has; 1 is the full resolution alone.
-        patched, patches: chunks that were written again in part, and the patches on all of them.
-        exact: chunks stored exactly, as the bound was used before.
-        growing: likewise, as the last plane along the axis of growth holds one value only.
-        few_values: likewise, as that is shorter where different values are few.
-        accumulated, accumulated_bound: chunks whose bound has those of earlier compressions added, and the largest; else None.
-        layers: LayerFacts with one precision layer, two ... and all; empty where there are none, or errors were not measured.
-        relaxed_bound: the largest error that one promises whose samples a filter enhances, or None.
-        damaged: what is damaged of the first one that is, with its place and what to do, or None.
-        damaged_chunks: likewise of all that are.
+        looked_at: number of inspected chunks.
+        levels: largest number of resolution levels; 1 is the full resolution only.
+        patched, patches: number of chunks that were rewritten in part, and of all their patches.
+        exact: number of chunks that are stored losslessly because the bound was already used.
+        growing: number of chunks that are stored losslessly because the last plane along the append axis has a single value.
+        few_values: number of chunks that are stored losslessly because that is shorter for few distinct values.
+        accumulated, accumulated_bound: number of chunks whose bound includes earlier compressions, and the largest such bound
+            or None.
+        layers: LayerFacts with one precision layer, two, ... and all. Empty without layers or measured errors.
+        relaxed_bound: largest error bound of chunks with an enhancement filter, or None.
+        damaged: the error of the first damaged chunk, with its place and the remedy, or None.
+        damaged_chunks: the errors of all damaged chunks.
     """
 
     looked_at: int = 0
@@ -86,12 +87,12 @@ class Compression:
 
     Attributes:
         mode, bound: "absolute", "pointwise_relative" or "lossless", and its number.
-        bound_text: what holds, in words.
-        block, effort: options of STZ; `effort` is None where it was not given.
-        append_axis: the axis along which it grows, or None.
-        fill_value: marks missing samples, or None.
-        small_chunks: whether its chunks are too small to get much smaller.
-        content_checks: which of the first chunks have one, in words.
+        bound_text: the bound as text.
+        block, effort: options of STZ; `effort` is None if it was not given.
+        append_axis: the axis along which the dataset grows, or None.
+        fill_value: the number that marks missing values, or None.
+        small_chunks: True if the chunks are too small to compress well.
+        content_checks: which of the first chunks have a content check, as text.
         first_chunks: ChunkFacts.
     """
 
@@ -109,14 +110,14 @@ class Compression:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """A dataset.
+    """Facts about a dataset.
 
     Attributes:
-        path, dtype, shape, chunks: as h5py has them; `shape` and `chunks` are None where there are none.
-        chunks_stored: how many chunks are in the file.
-        array_bytes, stored_bytes: what its samples take in memory and in the file.
-        written_bytes: of array_bytes, those in chunks that are stored.
-        compression: Compression, or None if h5stz is no filter of it.
+        path, dtype, shape, chunks: as in h5py; `shape` and `chunks` may be None.
+        chunks_stored: number of chunks in the file.
+        array_bytes, stored_bytes: size of the samples in memory and in the file.
+        written_bytes: the part of array_bytes in chunks that exist in the file.
+        compression: Compression, or None if h5stz is not a filter of the dataset.
     """
 
     path: str
@@ -131,7 +132,7 @@ class DatasetFacts:
 
     @property
     def ratio(self) -> float | None:
-        """written_bytes / stored_bytes, None if nothing is stored."""
+        """Compression ratio written_bytes / stored_bytes; None if nothing is stored."""
         return self.written_bytes / self.stored_bytes if self.stored_bytes else None
 
 
@@ -156,7 +157,7 @@ def facts_of(dataset: h5py.Dataset, most_chunks: int) -> DatasetFacts:
 
 
 def described_filters(dataset: h5py.Dataset) -> str:
-    """What compresses a dataset that h5stz did not, in words."""
+    """The filters of a dataset without h5stz, as text."""
     properties = dataset.id.get_create_plist()
     found = [properties.get_filter(index) for index in range(properties.get_nfilters())]
     names = [_FILTERS.get(number) or f"{text(name) or 'filter'} ({number})" for number, _, _, name in found]
@@ -183,14 +184,16 @@ def _compression(dataset: h5py.Dataset, words: tuple[int, ...], most_chunks: int
 
 
 def _bound_text(mode: str, bound: float, dtype: DType, integers: int) -> str:
-    """What holds for the chunks of a dataset. Client data of earlier versions may have a bound for integers, exact now."""
+    """The bound of the chunks of a dataset. Client data of earlier versions may have a bound for integers, which are lossless
+    now.
+    """
     if dtype.kind not in "iub":
         return mode if mode == "lossless" else f"{mode} {bound!r}"
     if mode == "lossless":
-        return "lossless, as integers are unless their bound is asked for by name"
+        return "lossless; integers are lossless unless integers=lossy is given"
     if integers:
-        return f"{mode} {bound!r}, for integers by name"
-    return f"lossless for chunks that are written from now on; earlier ones may have {mode} {bound!r}"
+        return f"{mode} {bound!r}, with integers=lossy"
+    return f"lossless for chunks written from now on; earlier chunks may have {mode} {bound!r}"
 
 
 def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts:

@@ -1,4 +1,4 @@
-"""Datasets without the precision layers that a larger error does not need: chunks get shorter, and none is decoded."""
+"""Removes the precision layers that a larger error does not need. Chunks get shorter; none is decoded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from h5stz.unreadable import naming_stream
 
 
 def has_layers(dataset: h5py.Dataset) -> bool:
-    """Whether its chunks were written with precision layers, and hold nothing but streams."""
+    """True if the chunks of a dataset have precision layers, and all of them are streams."""
     words = client_data(dataset)
     alone = dataset.id.get_create_plist().get_nfilters() == 1
     if words is None or not alone or not dataset.chunks:
@@ -26,7 +26,7 @@ def has_layers(dataset: h5py.Dataset) -> bool:
 
 
 def options_at_error(dataset: h5py.Dataset, max_error: float) -> STZ | None:
-    """The options that a dataset with layers has once it is kept with this error; None if it was kept with a larger one."""
+    """The options of a dataset after its layers are reduced to this error; None if its error is already larger."""
     config: dict[str, Any] = STZ.from_dataset(dataset).get_config()
     if config.pop("absolute", 0.0) > max_error:
         return None
@@ -55,6 +55,6 @@ def shorter_chunks(dataset: h5py.Dataset, max_error: float) -> Iterator[tuple[tu
         with naming_stream(dataset, offset):
             best = best_error(_core.info(content))
             if best is None or best > max_error:
-                raise StzError(f"it is less precise than {max_error:g}", _core.ERROR_CODES["STZ_ERROR_BOUND"])
+                raise StzError(f"its error exceeds {max_error:g}", _core.ERROR_CODES["STZ_ERROR_BOUND"])
             shorter = _core.drop_layers(content, max_error)
         yield offset, mask, shorter, best_error(_core.info(shorter)) or 0.0

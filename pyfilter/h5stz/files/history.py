@@ -1,4 +1,4 @@
-"""What the samples of a dataset had lost before they are compressed again, for the streams that hold them next."""
+"""The errors that the samples of a dataset already have before they are compressed again, for their new streams."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _LOSSLESS, _RELATIVE = _core.MODES["lossless"], _core.MODES["pointwise_relative"
 
 @dataclass(frozen=True)
 class History:
-    """How far samples may be from those that were compressed first; infinity: nobody knows.
+    """Bounds on the error of samples against the data that were compressed first; infinity: unknown.
 
     Attributes:
         absolute: in the units of the data.
-        relative: to each sample.
+        relative: relative to each sample.
     """
 
     absolute: float = 0.0
     relative: float = 0.0
 
     def prior_bound(self, settings: Settings, samples: Array) -> float:
-        """The same for a chunk of these samples, in the unit in which the mode of `settings` has bounds."""
+        """The bound for a chunk of these samples, in the unit of the mode of `settings`."""
         if settings.mode == _RELATIVE:
             return math.inf if self.absolute else self.relative
         if not self.relative:
@@ -48,7 +48,7 @@ UNKNOWN = History(math.inf, math.inf)
 
 
 def is_lossy(dataset: h5py.Dataset) -> bool:
-    """Whether a filter on a dataset, h5stz or another one, does not give back what was written."""
+    """True if a filter of a dataset, h5stz or another one, is lossy."""
     words = client_data(dataset)
     if words is not None:
         return bool(_core.parse(words)["mode"] != _LOSSLESS)
@@ -56,7 +56,7 @@ def is_lossy(dataset: h5py.Dataset) -> bool:
 
 
 def before_compressing(dataset: h5py.Dataset) -> History:
-    """What the samples of a dataset have lost already, to whatever filter; reads all samples if that depends on them."""
+    """The History of a dataset with any filters. Reads all samples if it depends on them."""
     if client_data(dataset) is not None:
         return history_of(dataset)
     lost = lost_to(dataset, lossy_filters(dataset))
@@ -64,7 +64,7 @@ def before_compressing(dataset: h5py.Dataset) -> History:
 
 
 def history_of(dataset: h5py.Dataset) -> History:
-    """The History of all samples of a dataset that h5stz has compressed. NOTHING for any other."""
+    """The History of a dataset compressed with h5stz; NOTHING for any other dataset."""
     if client_data(dataset) is None:
         return NOTHING
     try:

@@ -1,7 +1,7 @@
-"""Which datasets of a file `repack` compresses, and with which options.
+"""Decides which datasets of a file `repack` compresses, and with which options.
 
-A bound for a whole file must not touch what is no measured field: coordinates, scales of dimensions, indices, flags, text. What
-is left alone is left for a reason, which the report names.
+A bound for a whole file must not touch data that are not measured fields: coordinates, dimension scales, indices, flags, text.
+The report names the reason for every dataset that is not compressed.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what the
 
 #: Why a dataset is copied as it is, by the outcome that a report names.
 REASONS = {
-    "not chosen": "no rule names it",
-    "type": "neither numbers nor complex numbers, or numbers of a layout that h5stz does not compress",
+    "not chosen": "no rule matches it",
+    "type": "not numeric, or a number format that h5stz cannot compress",
     "small": f"less than {SMALLEST} bytes",
     "layout": "virtual, or stored in other files",
-    "filter": "its filter is not to be had here: pip install hdf5plugin has most of them",
-    "coordinate": "a scale, or named as coordinates or bounds by a variable: name it in a rule to compress it",
+    "filter": "its filter is not installed: pip install hdf5plugin provides most filters",
+    "coordinate": "a dimension scale, or the coordinates or bounds of a variable: name it in a rule to compress it",
     "flags": "its numbers are flags (flag_values, flag_masks): name it in a rule to compress it",
     "one axis": "1-D: name it in a rule without wildcards to compress it",
-    "compressed with loss": "has a lossy filter already, whose errors would add to those of another one",
-    "missing values": "has marks for missing samples besides the one that would be kept exactly: compress it lossless",
-    "nothing valid": "a relative bound needs a finite number, and there is none",
+    "compressed with loss": "already compressed with a lossy filter, whose errors would add up",
+    "missing values": "several numbers mark missing values, and only one can be kept exactly: compress it lossless",
+    "nothing valid": "a relative bound needs finite numbers, and there are none",
     "range": "its range, or its range times relative, exceeds float64: compress it with absolute or lossless",
-    "less precise": "it was kept with larger errors than max_error",
-    "larger": "compressed it would take more bytes than it does now",
+    "less precise": "its error is already larger than max_error",
+    "larger": "compression would make it larger",
 }
 
 
 #: What is said of a dataset that is compressed in another way than was asked for, by the note that a report names.
-NOTES = {"no range": "psnr has no meaning: its valid numbers are all the same, or there are none"}
+NOTES = {"no range": "psnr is undefined: its valid numbers are all equal, or there are none"}
 
 
 @dataclass(frozen=True)
@@ -68,28 +68,29 @@ class Rule:
     """Options for the datasets whose path matches a pattern.
 
     Attributes:
-        pattern: the path of a dataset, or a pattern of whole paths, as the shell has them: * and ? also stand for /. In a file
-            with a dataset whose path it is, letter by letter, it names that one alone.
-        options: those of STZ but data, chunks, dtype and fill_value; None leaves these datasets as they are.
+        pattern: path of a dataset, or a shell pattern for whole paths, in which * and ? also match /. If a dataset has exactly
+            this path, only that dataset is chosen.
+        options: options of STZ except data, chunks, dtype and fill_value. None: these datasets are not compressed.
     """
 
     pattern: str
     options: Options | None
 
     def names(self, path: str) -> bool:
-        """Whether it names a dataset that is the only one of a file."""
+        """True if the pattern matches `path` in a file with this dataset alone."""
         return bool(patterns.chosen_paths(self.pattern, [path]))
 
     def is_exact(self, path: str) -> bool:
-        """Whether it names this dataset and no other."""
+        """True if the pattern is this path, without wildcards."""
         return self.pattern.lstrip("/") == path.lstrip("/")
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a dataset: `options` and `chunks`, or the `reason` (a key of REASONS) why it stays as it is.
+    """What repack() does with a dataset: compress it with `options` and `chunks`, or copy it for a `reason` (a key of
+    REASONS).
 
-    `drops_layers`: its chunks are copied without some of their precision layers. `note`: a key of NOTES.
+    `drops_layers`: its chunks are copied without their last precision layers. `note`: a key of NOTES.
     """
 
     reason: str | None
@@ -100,9 +101,9 @@ class Decision:
 
 
 class Plan:
-    """Decides about the datasets of a file; the first rule that names one, by any of its paths, counts.
+    """The decisions for all datasets of a file. The first rule that matches any path of a dataset applies.
 
-    `lost`: as of objects.hard_links().
+    `lost`: as for objects.hard_links().
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class Plan:
         for rule, chosen in zip(rules, self._chosen, strict=True):
             for name in ("data", "chunks", "dtype", "fill_value"):
                 if name in (rule.options or ()):
-                    raise StzError(f"{name}= is known from each dataset: leave it out (rechunk= chooses chunks)", _ARGUMENT)
+                    raise StzError(f"{name}= is taken from each dataset: leave it out (rechunk= sets the chunks)", _ARGUMENT)
             try:
                 check_options(rule.options)
             except StzError as error:
@@ -135,7 +136,7 @@ class Plan:
             self._check_chunks(file, lost)
 
     def _check_chunks(self, file: h5py.File, lost: Lost | None) -> None:
-        """Raises the StzError of chunks that a dataset cannot have."""
+        """Raises StzError if a dataset cannot have the requested chunks."""
         for dataset in datasets(file, lost):
             try:
                 rule = self._rule_of(dataset)
@@ -157,14 +158,14 @@ class Plan:
 
     @property
     def array_bytes(self) -> int:
-        """What the samples of all datasets take in memory."""
+        """Size of the samples of all datasets in memory, in bytes."""
         return self._contents.array_bytes
 
     def decide(self, dataset: h5py.Dataset) -> Decision:
-        """The Decision about a dataset.
+        """Decides about a dataset.
 
         Raises:
-            StzError: (a ValueError) the options do not fit it.
+            StzError: (a ValueError) the options do not suit the dataset.
         """
         if self._max_error is not None and has_layers(dataset):
             shorter = options_at_error(dataset, self._max_error)
@@ -204,7 +205,7 @@ class Plan:
             return Decision(None, lossless_instead(options, dataset.dtype), chunks, note="no range")
 
     def _reason(self, dataset: h5py.Dataset, by_name: bool) -> str | None:
-        """Why the dataset is not to be compressed; None if it is."""
+        """The reason not to compress the dataset; None if it is compressed."""
         properties = dataset.id.get_create_plist()
         if not _has_numbers(dataset):
             return "type"
@@ -245,20 +246,20 @@ class Plan:
 
 
 def without_bound(error: StzError, options: Mapping[str, Any]) -> str | None:
-    """Why a dataset stays as it is if its error says that the options give it no bound: a key of REASONS; else None."""
+    """The key of REASONS if an error says that the options give a dataset no bound; None for other errors."""
     if isinstance(error, RangeError):
         return "range"
     return "nothing valid" if "relative" in options and error.code == _core.ERROR_CODES["STZ_ERROR_BOUND"] else None
 
 
 def lossless_instead(options: Mapping[str, Any], dtype: DType) -> STZ:
-    """Options without loss in the place of others, with which data are measured."""
+    """Lossless options that replace others for which the data have no bound."""
     others = {name: value for name, value in options.items() if name not in (*MEASURED, *_OF_LOSS)}
     return STZ(**cast(Options, {**others, "lossless": True, "dtype": dtype}))
 
 
 def check_options(options: Options | None) -> None:
-    """Raises the StzError of options of a Rule that no dataset can have."""
+    """Raises StzError if the options of a Rule are invalid for every dataset."""
     if options is None:
         return
     if not options.keys() <= Options.__annotations__.keys():
@@ -272,7 +273,7 @@ def check_options(options: Options | None) -> None:
 
 
 def _has_numbers(dataset: h5py.Dataset) -> bool:
-    """Whether NumPy and the codec have the type of a dataset, and the filter takes it as HDF5 stores it."""
+    """True if NumPy and the codec support the type of a dataset, and the filter accepts it as HDF5 stores it."""
     if not has_numpy_type(dataset):
         return False
     dtype = dataset.dtype
@@ -280,7 +281,7 @@ def _has_numbers(dataset: h5py.Dataset) -> bool:
 
 
 def _is_taken(stored: h5py.h5t.TypeID) -> bool:
-    """Whether the filter compresses a type, such as integers that use all bits. The filter decides, in a file in memory."""
+    """True if the filter accepts a type; for example, integers must use all bits. Asks the filter, with a file in memory."""
     creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     creation.set_chunk((1,))
     creation.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, STZ(lossless=True).filter_options)
@@ -293,7 +294,7 @@ def _is_taken(stored: h5py.h5t.TypeID) -> bool:
 
 
 def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
-    """Whether the filters of a dataset are there, those of hdf5plugin too, which registers them when it is imported."""
+    """True if the filters of a dataset are installed. Imports hdf5plugin, which registers its filters."""
     filters = {properties.get_filter(index)[0] for index in range(properties.get_nfilters())}
     if all(map(h5py.h5z.filter_avail, filters)):
         return True
@@ -303,7 +304,7 @@ def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
 
 
 def all_rules(rules: Sequence[Rule], options: Options, max_error: float | None = None) -> list[Rule]:
-    """`rules`, then one with `options`, if there are any, for all other datasets. StzError if there is nothing to do at all."""
+    """`rules`, then a rule with `options`, if any, for all other datasets. Raises StzError if there is nothing to do."""
     rules = [*rules, *([Rule("*", options)] if options else [])]
     if not rules and max_error is None:
         raise StzError("give a bound such as relative=1e-3, or rules, or max_error= for datasets with layers", _ARGUMENT)

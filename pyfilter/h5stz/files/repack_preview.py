@@ -1,4 +1,4 @@
-"""What `repack` would do, without writing anything: `plan_repack`, and `planned_in` for a file that is open."""
+"""Shows what `repack` would do, without writing anything: `plan_repack`, and `planned_in` for an open file."""
 
 from __future__ import annotations
 
@@ -29,13 +29,14 @@ class Planned:
     """What repack() would do with a dataset.
 
     Attributes:
-        path: of the dataset.
-        reason: None if it would be compressed, else why not (repack_plan.REASONS). What would become larger is not known yet.
-        dtype, shape: of the dataset; `shape` is None where there is none.
-        array_bytes, before: its size, and what it takes in the source.
-        options: as text, the bound resolved, "" if it would not be compressed.
-        chunks, new_chunks: shape of its chunks, None without any, and of those that it would have, None for the same.
-        note: why it would be compressed in another way than was asked for (repack_plan.NOTES), or None.
+        path: path of the dataset.
+        reason: None if it would be compressed, otherwise the reason why not (repack_plan.REASONS). Whether compression would
+            make it larger is not known yet.
+        dtype, shape: dtype and shape of the dataset; `shape` is None for a null dataspace.
+        array_bytes, before: size of the array, and stored size in the source, in bytes.
+        options: options as text with the resolved bound; "" if it would not be compressed.
+        chunks, new_chunks: chunk shape now (None if contiguous) and in the new file (None if unchanged).
+        note: how the compression would differ from the request (repack_plan.NOTES), or None.
     """
 
     path: str
@@ -60,17 +61,20 @@ def plan_repack(
     max_error: SupportsFloat | None = None,
     **options: Unpack[Options],
 ) -> list[Planned]:
-    """What repack() would do with each dataset of a file, in their order in the file.
+    """Lists what repack() would do with each dataset, in the order of the file. Nothing is written.
 
-    Reads what the decisions need: for `relative` and `psnr` all of a dataset.
+    Only data on which a decision depends are read: for `relative`, `psnr` and `ratio` the whole dataset.
 
     Args:
         source: path of an HDF5 or netCDF file.
-        rules, rechunk, again, max_error, **options: as of repack().
+        rules, rechunk, again, max_error, **options: as for repack().
+
+    Returns:
+        list of Planned
 
     Raises:
-        StzError: (a ValueError) options that do not fit.
-        OSError: `source`, or one of its datasets, cannot be read.
+        StzError: (a ValueError) invalid options.
+        OSError: `source` or one of its datasets cannot be read.
     """
     error = checked_precision(max_error, None).max_error
     with opened_source(source) as file:
@@ -80,13 +84,13 @@ def plan_repack(
 def planned_in(
     file: h5py.File, rules: Sequence[Rule], rechunk: Rechunk, again: bool, max_error: float | None, failed: Lost | None = None
 ) -> list[Planned]:
-    """plan_repack() of an open file.
+    """plan_repack() for an open file.
 
     Args:
         file: the source.
-        rules, rechunk, again, max_error: as of repack(), checked.
-        failed: called with the path of each dataset, or of a part of the file, about which repack() would raise an error, and
-            the error; the others are still planned. None: the first error is raised.
+        rules, rechunk, again, max_error: as for repack(), already checked.
+        failed: called with the path of a dataset (or of a part of the file) and the error that repack() would raise for it.
+            The other datasets are still planned. None: the first error is raised.
     """
     plan = Plan(file, rules, rechunk, again, max_error, failed)
     planned = []

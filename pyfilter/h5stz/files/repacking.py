@@ -1,7 +1,7 @@
 """Compresses an HDF5 or netCDF-4 file into a new one: `repack`.
 
-Everything else is copied as it is (copy_tree). What was written is read again and compared with the source before the new file
-gets its name, so that no file ever has this name that is not complete and right.
+Datasets that are not compressed, attributes and links are copied unchanged (copy_tree). The new file is read again and
+compared with the source before it gets its name. A file with this name is therefore always complete and correct.
 """
 
 from __future__ import annotations
@@ -48,16 +48,17 @@ elif sys.version_info >= (3, 11):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a dataset.
+    """What repack() did with a dataset.
 
     Attributes:
-        path: of the dataset.
-        reason: None if it was compressed, else why not (repack_plan.REASONS).
-        array_bytes, before, after: its size, and what it took in the source and takes now.
-        options: as text, "" if it was not compressed.
-        largest_error: in units of the data, of what a reader of the new file finds; 0 for what was copied.
-        note: why it was compressed in another way than was asked for (repack_plan.NOTES), or None.
-        written_bytes: of array_bytes, those in chunks that are stored now.
+        path: path of the dataset.
+        reason: None if it was compressed, otherwise the reason why not (repack_plan.REASONS).
+        array_bytes, before, after: size of the array, stored size in the source, and stored size in the new file, in bytes.
+        options: options as text; "" if it was not compressed.
+        largest_error: largest absolute error that a reader of the new file finds, in the units of the data; 0 for copied
+            datasets.
+        note: how the compression differs from the request (repack_plan.NOTES), or None.
+        written_bytes: the part of array_bytes in chunks that exist in the file. Chunks that were never written take no space.
     """
 
     path: str
@@ -76,9 +77,9 @@ class Report:
     """What repack() did.
 
     Attributes:
-        outcomes: of all datasets, in their order in the file.
-        notes: what could not be kept, a line each (copy_tree).
-        before, after: sizes of the files in bytes.
+        outcomes: an Outcome for each dataset, in the order of the file.
+        notes: things that could not be copied, one line each (copy_tree).
+        before, after: sizes of the source and of the new file in bytes.
     """
 
     outcomes: list[Outcome] = field(default_factory=list)
@@ -88,7 +89,7 @@ class Report:
 
     @property
     def ratio(self) -> float:
-        """before / after."""
+        """Ratio of the file sizes: before / after."""
         return self.before / self.after
 
 
@@ -107,33 +108,35 @@ def repack(
     progress: Progress | None = None,
     **options: Unpack[Options],
 ) -> Report:
-    """Writes a file with the contents of another one, compressed.
+    """Writes a compressed copy of an HDF5 or netCDF file.
 
     Args:
-        source: path of an HDF5 or netCDF file; one of netCDF-3 becomes one of netCDF-4, and needs netCDF4.
-        target: path of the new file; may be that of `source`, with `overwrite`.
-        rules: options for some of the datasets: the first Rule that names one counts.
-        **options: those of STZ for all others, but data, dtype and fill_value; without any they are copied as they are stored,
-            as coordinates and others always are (repack_plan.REASONS). Missing values come from the attributes _FillValue and
-            missing_value.
-        rechunk: "auto" keeps chunks of 256 KiB to 64 MiB, and has suggest_chunks() choose others; "never" keeps all that there
-            are; or a shape for all.
-        jobs: threads that compress chunks.
-        scheduler: address of a scheduler of dask.distributed, or a Client: its workers compress the chunks in their place, and
-            need `source` under the same name. The new file is the same.
-        again: datasets that were compressed with loss before are compressed with loss once more: errors add up.
-        max_error: datasets that were written with precision layers (`STZ(layers=)`) are copied without those that this largest
-            error, in the units of the data, does not need: none of their chunks is decoded, and the options of the new dataset
-            name the error as its bound. Those that were kept with larger errors stay as they are. Needs no options.
-        overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
-        progress: called with the path of a dataset, and the bytes done and to be done, of all that are written and compared.
+        source: path of an HDF5 or netCDF file. A netCDF-3 file becomes a netCDF-4 file; this needs the package netCDF4.
+        target: path of the new file. It may be `source` if `overwrite` is True.
+        rules: options for some of the datasets. The first Rule that matches a dataset applies.
+        **options: options of STZ for all other datasets, except data, dtype and fill_value. Without options these datasets are
+            copied as stored. Coordinates and some others are always copied (repack_plan.REASONS). Missing values are taken
+            from the attributes _FillValue and missing_value.
+        rechunk: "auto" keeps chunks of 256 KiB to 64 MiB and replaces others by those of suggest_chunks(). "never" keeps all
+            chunks. A tuple is the chunk shape for all datasets.
+        jobs: number of threads that compress chunks.
+        scheduler: a dask.distributed Client, or the address of a scheduler. Its workers compress the chunks instead of local
+            threads. They must be able to open `source` under the same name. The new file is the same.
+        again: True also compresses datasets that are already lossy. Their errors then add up. False copies them.
+        max_error: largest permitted absolute error, in the units of the data, for datasets with precision layers
+            (`STZ(layers=)`). Layers that this error does not need are removed. No chunk is decoded for that. The options of
+            the new dataset state the error as its bound. Datasets whose error already exceeds max_error are copied unchanged.
+            No other options are needed.
+        overwrite: True permits a file at `target`. It is replaced after the new file is complete and was compared.
+        progress: called with the path of a dataset, the bytes done and the bytes in total, counting writing and comparing.
 
     Returns:
-        Report.
+        Report
 
     Raises:
-        StzError: (a ValueError) options that do not fit, or a comparison that failed: a defect of h5stz, or of the machine.
-        OSError: `source` cannot be read, or there is a file at `target`.
+        StzError: (a ValueError) invalid options. Also if the comparison fails, which means a defect of h5stz or of the
+            machine.
+        OSError: `source` cannot be read, or a file exists at `target`.
     """
     refuse_address(target)
     source, target = path_to_read(source), Path(target)
@@ -174,7 +177,7 @@ class _Repack:
         self.meter = Meter(progress, 2 * plan.array_bytes)
 
     def write(self, part: Path) -> Report:
-        """Writes the new file, and compares it."""
+        """Writes the new file and compares it with the source."""
         with new_file(self.old, str(part)) as new:
             self.notes = copy_tree(self.old, new, self._stored)
         report = Report(notes=self.notes)
@@ -208,7 +211,7 @@ class _Repack:
             return Outcome(path, None, *sizes, str(options), error, self.compressed[path].note, written)
 
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:
-        """As copy_tree.Store: compresses a dataset, if the plan says so and it becomes smaller."""
+        """A copy_tree.Store: compresses a dataset if the plan says so and it becomes smaller."""
         path = name_of(dataset)
         decision = self.plan.decide(dataset)
         self.reasons[path] = decision.reason
@@ -230,7 +233,9 @@ class _Repack:
         return True
 
     def _store_shorter(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> bool:
-        """Copies the chunks of a dataset without layers that the error does not need, unless one of them is less precise."""
+        """Copies the chunks of a dataset without the layers that the error does not need. Does nothing if a chunk is less
+        precise.
+        """
         path, largest = name_of(dataset), 0.0
         made = _create(dataset, place, stored_type, decision)
         with self.meter.share(path, array_bytes(dataset)) as add:
@@ -249,7 +254,7 @@ class _Repack:
         return True
 
     def _streams(self, dataset: h5py.Dataset, decision: Decision) -> Iterator[Stream]:
-        """The chunks of a dataset, compressed, with the places of their first elements."""
+        """The compressed chunks of a dataset, each with the index of its first element."""
         assert decision.options is not None
         settings = decision.options.resolved.settings
         boxes = written_boxes(decision.chunks, dataset)
@@ -257,7 +262,7 @@ class _Repack:
 
 
 def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, decision: Decision) -> h5py.h5d.DatasetID:
-    """A dataset like another one, without filters but h5stz."""
+    """Creates a dataset like another one, with h5stz as its only filter."""
     group, name, link = place
     properties = dataset.id.get_create_plist()
     if properties.get_nfilters():

@@ -1,4 +1,4 @@
-"""A file that is made of another one: the new one gets its name when it is complete (new_files)."""
+"""Writes a file that is derived from another one. It gets its name when it is complete (new_files)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 
 @contextmanager
 def replaced(source: Path, target: Path, overwrite: bool, may_be_source: bool = True) -> Iterator[Path]:
-    """The path of an empty file to write, which becomes `target` when the block ends without an error.
+    """A context with the path of an empty file to write. It becomes `target` if the block ends without an error.
 
-    It has the permissions of the file that it replaces, else those of `source`, the HDF5 file that it is made of. The user
-    block of `source`, what lies before the HDF5 file proper such as the header of a MATLAB file, is copied. A symbolic link at
-    `target` stays what it is: the file to which it leads is replaced.
+    The new file has the permissions of the file that it replaces, otherwise those of `source`, the HDF5 file that it is
+    derived from. The user block of `source` (the bytes before the HDF5 file proper, such as a MATLAB header) is copied. If
+    `target` is a symbolic link, the file it leads to is replaced.
 
     Raises:
-        As written_file(), and StzError: `source` is open for writing in this process, or was changed meanwhile.
+        As written_file(), and StzError: `source` is open for writing in this process, or changed meanwhile.
     """
     file_kinds.refuse_if_no_file(source)
     _check_not_open_for_writing(source)
@@ -51,7 +51,7 @@ def _check_not_open_for_writing(source: Path) -> None:
 
 
 def _identity(path: Path) -> tuple[int, int, int, int]:
-    """What tells whether a file is still the one that it was."""
+    """Identifies a file and its contents, to detect changes."""
     found = path.stat()
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 

@@ -1,7 +1,7 @@
-"""Copies what is whole of a damaged file into a new one: `salvage`.
+"""Copies the readable parts of a damaged file into a new file: `salvage`.
 
-Chunks that are whole are copied as they are stored. Of a damaged one, samples that can be decoded keep their bits, the others
-become NaN or a fill value; it is stored without loss, so that nothing is quantised a second time.
+Intact chunks are copied as stored. In a damaged chunk, samples that can be decoded keep their values. Lost samples become NaN
+or a fill value. The repaired chunk is stored losslessly, so no sample is quantized a second time.
 """
 
 from __future__ import annotations
@@ -46,17 +46,18 @@ DIFFER = "the values were read, but differ from the recorded check"
 
 @dataclass
 class Salvaged:
-    """What salvage() has copied, and what is lost.
+    """What salvage() copied, and what is lost.
 
     Attributes:
-        whole: paths of the datasets compressed with h5stz that are whole.
-        damaged: of each other one its path, with what is damaged (a list of Damage). Where values were read, but differ from
-            the recorded content check, nothing is lost (`lost` is 0): they are copied; which of both is right is not known.
-        copied: paths of the datasets that h5stz did not compress: they are copied as they are stored, and not checked.
-        unchecked: by path, how many chunks of a dataset compressed with h5stz were stored without it, and are not checked.
-        lost: what of the file could not be read at all, a line each: links, attributes, datasets.
-        missing_bytes: how many bytes are missing at the end of the file.
-        notes: what could not be kept for other reasons than damage, a line each.
+        whole: paths of the intact datasets among those compressed with h5stz.
+        damaged: {path: list of Damage} of the other datasets compressed with h5stz. A Damage with `lost` 0 means that the
+            values were read and copied but differ from the content check; which of the two is wrong is unknown.
+        copied: paths of the datasets without h5stz. They are copied as stored and not checked.
+        unchecked: {path: number of chunks} that a dataset compressed with h5stz stores without the filter. They are not
+            checked.
+        lost: links, attributes and datasets that could not be read at all, one line each.
+        missing_bytes: number of bytes missing at the end of the file.
+        notes: things that could not be copied for reasons other than damage, one line each.
     """
 
     whole: list[str] = field(default_factory=list)
@@ -69,7 +70,7 @@ class Salvaged:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing that was checked is damaged, and all values agree with their content checks."""
+        """True if no damage was found in what was checked."""
         return not (self.damaged or self.lost or self.missing_bytes)
 
 
@@ -83,28 +84,28 @@ def salvage(
     threads: int = 1,
     progress: Progress | None = None,
 ) -> Salvaged:
-    """Writes a file with all that can be read of a damaged one.
+    """Writes a new file with everything that can be read from a damaged one.
 
-    Of datasets compressed with h5stz, every sample that can be decoded keeps its bits; the others become NaN or a fill value.
-    A dataset that lost samples has an attribute `h5stz_damage` that lists them. All else is copied as it is stored, as far as
-    HDF5 can read it: damage in datasets with other filters or none stays as it is.
+    In datasets compressed with h5stz, samples that can be decoded keep their values and lost samples become NaN or a fill
+    value. A dataset that lost samples gets an attribute `h5stz_damage` that lists them. Everything else is copied as stored,
+    as far as HDF5 can read it. Damage in datasets with other filters, or without filters, is not repaired.
 
     Args:
-        source: path of an HDF5 or netCDF-4 file, which may be cut short.
+        source: path of an HDF5 or netCDF-4 file. It may be truncated.
         target: path of the new file.
-        on_error: what takes the place of samples that are lost, as of view(). None: NaN, and in data that have none the fill
-            value of the dataset, which HDF5 takes for 0 if nobody has set it.
-        overwrite: whether a file may be at `target`; it is replaced once the new one is complete.
-        threads: for decoding each chunk.
-        progress: called with the path of a dataset, and the bytes done and to be done.
+        on_error: value for lost samples, as for view(). None: NaN; for integers the fill value of the dataset (HDF5's default
+            is 0).
+        overwrite: True permits a file at `target`. It is replaced after the new file is complete.
+        threads: number of threads that decode a chunk.
+        progress: called with the path of a dataset, the bytes done and the bytes in total.
 
     Returns:
-        Salvaged.
+        Salvaged
 
     Raises:
-        StzError: (a ValueError) a dataset has a type without such a value as on_error, or its chunks are larger than
+        StzError: (a ValueError) the type of a dataset cannot hold the value on_error, or a chunk is larger than
             H5STZ_MAX_BYTES.
-        OSError: HDF5 cannot open `source`, or there is a file at `target`.
+        OSError: HDF5 cannot open `source`, or a file exists at `target`.
     """
     refuse_address(target)
     done, lost_paths = Salvaged(), set[str]()
@@ -171,7 +172,7 @@ def _text(found: list[Damage]) -> str:
 
 
 def _shortened(lines: list[str]) -> str:
-    """As many lines as an attribute holds."""
+    """As many of the lines as fit in an attribute."""
     size = 0
     for number, line in enumerate(lines):
         size += len(line.encode()) + 1
@@ -181,7 +182,7 @@ def _shortened(lines: list[str]) -> str:
 
 
 class _Copy:
-    """Of one dataset, chunk by chunk."""
+    """Copies one dataset, chunk by chunk."""
 
     def __init__(
         self, stored: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, on_error: OnError | None, threads: int
@@ -198,7 +199,7 @@ class _Copy:
         self._place = str(stored.file.filename), name_of(stored)
 
     def run(self, add: Callable[[int], None]) -> list[Damage]:
-        """Copies all chunks; returns what is damaged."""
+        """Copies all chunks and returns the damage."""
         chunks = self._stored.chunks or ()
         for offset, stored in self._reachable():
             if isinstance(stored, Stored):
@@ -209,7 +210,7 @@ class _Copy:
         return self._found
 
     def _reachable(self) -> Iterator[tuple[tuple[int, ...], Stored | BaseException]]:
-        """stored_chunks(); no more of them if the index is damaged and too large to look for each."""
+        """stored_chunks(). Ends early if the index is damaged and too large to look up each chunk."""
         try:
             yield from stored_chunks(self._stored)
         except HDF5_ERRORS as error:  # what is not stored reads as the fill value
@@ -238,7 +239,7 @@ class _Copy:
         self._made.write_direct_chunk(offset, content, mask)
 
     def _check(self, content: bytes) -> None:
-        """Raises the StzError of a stream that is damaged, or of another array."""
+        """Raises StzError if a stream is damaged or holds another array."""
         reader = ChunkReader.in_memory(content, 0)
         if reader is None:
             raise StzError(_core.ERROR_TEXTS[_MAGIC], _MAGIC)
@@ -246,7 +247,7 @@ class _Copy:
         _core.verify(content, self._threads)
 
     def _is_readable(self, offset: tuple[int, ...]) -> bool:
-        """Whether HDF5 can decode a chunk with all its filters; it is lost if not."""
+        """True if HDF5 can decode a chunk with all its filters. Otherwise records the chunk as lost."""
         cut = zip(offset, self._index.chunks, self._stored.shape, strict=True)
         try:
             self._stored[tuple(slice(at, min(at + extent, size)) for at, extent, size in cut)]
@@ -256,7 +257,7 @@ class _Copy:
         return True
 
     def _repair(self, offset: tuple[int, ...], content: bytes, error: BaseException) -> None:
-        """Stores what can be decoded of a stream."""
+        """Stores the samples that can be decoded from a damaged stream."""
         try:
             reader = ChunkReader.in_memory(content, 0)
             if reader is None or not reader.holds(self._index.chunks, self._stored.dtype):
@@ -282,11 +283,11 @@ class _Copy:
             self._write(offset, decoded)
 
     def _is_inside(self, damage: Damage) -> bool:
-        """Whether a damage costs samples of the dataset, or nothing: a chunk may reach beyond the dataset."""
+        """True if a damage affects samples of the dataset, or none at all. A chunk may extend beyond the dataset."""
         return not damage.lost or all(start < size for start, size in zip(damage.start, self._stored.shape, strict=True))
 
     def _lose(self, offset: tuple[int, ...], error: BaseException) -> None:
-        """Stores a chunk that has the value of lost samples alone."""
+        """Stores a chunk in which every sample has the value for lost samples."""
         chunks = self._index.chunks
         stop = tuple(min(at + n, size) for at, n, size in zip(offset, chunks, self._stored.shape, strict=True))
         self._note(offset, offset, stop, error)
@@ -298,7 +299,7 @@ class _Copy:
         self._found.append(Damage(*self._place, chunk, None, None, None, start, stop, lost, reason, code))
 
     def _write(self, offset: tuple[int, ...], samples: Array) -> None:
-        """Stores a chunk without loss, so that samples that came out of a lossy stream stay what they are."""
+        """Stores a chunk losslessly, so that samples from a lossy stream are not quantized again."""
         samples = elements.stored(samples, None)
         if self._filters != [_core.FILTER_ID]:
             self._made.write_direct_chunk(offset, samples.tobytes(), (1 << len(self._filters)) - 1)  # without any filter
@@ -310,7 +311,7 @@ class _Copy:
 
 
 def _value_of(dataset: h5py.Dataset, on_error: OnError | None) -> Array:
-    """What takes the place of lost samples of a dataset."""
+    """The value for lost samples of a dataset."""
     if on_error is None:
         if dataset.dtype.kind not in "fc":
             return np.array(0 if dataset.fillvalue is None else dataset.fillvalue, dataset.dtype)

@@ -1,4 +1,4 @@
-"""The chunks of a dataset that can be reached, also where the index of them is damaged in part."""
+"""The readable chunks of a dataset, even if part of their index is damaged."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Found: TypeAlias = tuple[tuple[int, ...], Stored | BaseException]
 
 
 def stored_chunks(dataset: h5py.Dataset) -> Iterator[Found]:
-    """All chunks of a dataset that are stored; those of which HDF5 cannot tell whether they are, with its error.
+    """All stored chunks of a dataset. For a chunk whose state HDF5 cannot tell, HDF5's error.
 
     Raises:
-        What h5py raises, if the index is damaged and there are too many chunks to look for each.
+        An error of h5py, if the index is damaged and has too many chunks to look up each of them.
     """
     found: list[tuple[tuple[int, ...], Stored]] = []
 
@@ -59,7 +59,7 @@ def _one_by_one(index: ChunkIndex, grid: Sequence[int]) -> Iterator[Found]:
 
 
 def _reads_as_fill_value(index: ChunkIndex, offset: tuple[int, ...]) -> bool:
-    """Whether HDF5 knows that a chunk, which it cannot give, was never stored."""
+    """True if HDF5 knows that a chunk, which it cannot return, was never stored."""
     try:
         index.dataset[tuple(slice(at, at + 1) for at in offset)]
     except HDF5_ERRORS:

@@ -1,4 +1,4 @@
-"""Writes the datasets of a file without the filter, for readers that do not have it: `unpack`."""
+"""Writes a file whose datasets do not need the filter, for readers without it: `unpack`."""
 
 from __future__ import annotations
 
@@ -40,25 +40,26 @@ def unpack(
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> tuple[list[str], list[str]]:
-    """Writes a file with the contents of another one, in which no dataset needs this filter.
+    """Writes a copy of a file in which no dataset needs this filter.
 
-    Samples are those that a reader of `source` finds: the bits that decompression gives. Everything else is copied as it is.
+    The samples are bit for bit those that a reader of `source` gets. Everything else is copied unchanged.
 
     Args:
         source: path of an HDF5 or netCDF file.
-        target: path of the new file; may be that of `source`, with `overwrite`.
-        dataset: of which datasets: a pattern of whole paths, as the shell has them.
-        deflate: 0 to 9: compress them with HDF5's shuffle and deflate (gzip), which every HDF5 reads. None: not at all.
-        overwrite: whether a file may be at `target`; it is replaced once the new one is complete and compared.
-        progress: called with the path of a dataset, and the bytes done and to be done, of all that are unpacked and compared.
+        target: path of the new file. It may be `source` if `overwrite` is True.
+        dataset: which datasets to unpack: a path, or a shell pattern for whole paths.
+        deflate: 0 to 9 compresses them with HDF5's shuffle and deflate (gzip), which every HDF5 library can read. None stores
+            them without compression.
+        overwrite: True permits a file at `target`. It is replaced after the new file is complete and was compared.
+        progress: called with the path of a dataset, the bytes done and the bytes in total, counting writing and comparing.
 
     Returns:
-        (paths of the datasets that were unpacked, what could not be kept, a line each).
+        (list of the paths of the unpacked datasets, list of lines about things that could not be copied)
 
     Raises:
-        StzError: (a ValueError) `deflate` is no such number, no dataset has a path like `dataset`, or the new file has other
-            bits: a defect of the machine.
-        OSError: `source` cannot be read, or there is a file at `target`.
+        StzError: (a ValueError) `deflate` is out of range, or no dataset matches `dataset`. Also if the new file has other
+            values, which means a defect of the machine.
+        OSError: `source` cannot be read, or a file exists at `target`.
     """
     if deflate is not None and deflate not in range(10):
         raise StzError(f"deflate={deflate!r} must be None or 0 to 9", _OPTION)
@@ -92,9 +93,9 @@ def unpack(
 
 
 def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:
-    """The datasets that h5stz compressed and the rule names, by any of their paths: what their samples take in memory.
+    """The datasets compressed with h5stz that the rule matches by any of their paths, with their sizes in memory.
 
-    StzError if it names no dataset at all.
+    StzError if the rule matches no dataset at all.
     """
     paths = {path: item for path, item, _ in hard_links(file) if isinstance(item, h5py.h5d.DatasetID)}
     found: dict[Identity, int] = {}

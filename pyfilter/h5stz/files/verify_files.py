@@ -1,4 +1,4 @@
-"""Content checks of the chunks in HDF5 files: every chunk is decoded and compared with what its writer saw."""
+"""Verifies HDF5 files: decodes every chunk and compares it with its content check."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Line:
 
     Attributes:
         text: the line.
-        sound: whether what it tells of is.
-        unreadable: whether it says why something cannot be read.
-        facts: of a dataset, what the line says, for a program; {} for a line that the facts of another line hold; or None.
+        sound: False if the line reports damage.
+        unreadable: True if the line reports something that cannot be read.
+        facts: for a dataset, the contents of the line for programs; {} if the facts of another line include them; or None.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class _Block:
-    """What of a chunk is damaged, and the elements [start, stop) of the dataset that are lost because of it."""
+    """A damaged part of a chunk, and the elements [start, stop) of the dataset that are lost."""
 
     level: int | None
     block: int | None
@@ -78,7 +78,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Damage:
-    """A chunk that is damaged: its first element, where it is stored (bytes), and why; of ours, which blocks of it."""
+    """A damaged chunk: its first element, its address and size in bytes, the reason, and for our chunks the damaged blocks."""
 
     chunk: tuple[int, ...]
     size: int
@@ -93,13 +93,13 @@ class _Damage:
 
 @dataclass
 class _Contents:
-    """What is in a file: its datasets, and lines about links that lead to other files."""
+    """The datasets of a file, and lines about links to other files."""
 
     datasets: list[h5py.Dataset] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
     def note(self, item: Any) -> None:
-        """Notes an object."""
+        """Records an object."""
         if isinstance(item, h5py.Dataset):
             self.datasets.append(item)
         elif isinstance(item, h5py.Group):
@@ -112,7 +112,7 @@ class _Contents:
 
 @dataclass
 class _Counts:
-    """What was found in the chunks of a dataset."""
+    """The result for the chunks of a dataset."""
 
     decoded: int = 0
     compared: int = 0
@@ -126,14 +126,14 @@ class _Counts:
             )
         else:
             text = f"{counted(self.decoded, 'chunk')} decoded, {self.compared} compared with content checks"
-            text += f" (written without them: {unchecked})" if (unchecked := self.decoded - self.compared) else ""
+            text += f" (written without checks: {unchecked})" if (unchecked := self.decoded - self.compared) else ""
         text += f", {self.without} not decoded (stored without h5stz)" if self.without else ""
         text += f", {len(self.damaged)} damaged" if self.damaged else ""
         return text if self.decoded or self.without or self.damaged else f"{text}: no chunk is stored"
 
 
 def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator[Line]:
-    """Checks a file; never raises what comes of a file that is damaged or cannot be read."""
+    """Verifies a file. Reports damaged and unreadable files in lines instead of raising errors."""
     try:
         with opened_source(name, values=False) as file:
             yield from _lines_of_file(file, shown_name(name), threads, progress)
@@ -146,11 +146,11 @@ def lines(name: str, threads: int, progress: Progress | None = None) -> Iterator
 
 
 class _NotGivenError(Exception):
-    """A remote file could not be read, which says nothing of what is in it."""
+    """A remote file could not be read. Its contents may be intact."""
 
 
 def _tell_from_damage(file: h5py.File) -> None:
-    """After an error: raises the _NotGivenError of a remote file whose server did not give what was asked for."""
+    """After an error: raises the _NotGivenError of a remote file if its server failed."""
     source = remote_of(file)
     if source is not None and source.h5stz_bytes.failure is not None:
         raise _NotGivenError(str(source.h5stz_bytes.failure))
@@ -199,7 +199,7 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
 
 
 def described(dataset: h5py.Dataset) -> str:
-    """How many of the first chunks of a dataset have a content check (text)."""
+    """The number of chunks with a content check, among the first chunks of a dataset, as text."""
     if not _is_last_filter(dataset):
         return "not known, as other filters follow h5stz"
     looked, found, index = 0, 0, ChunkIndex(dataset)
@@ -256,7 +256,7 @@ def _lines_of(dataset: h5py.Dataset, name: str, threads: int, add: Callable[[int
 
 
 def _damaged_blocks(dataset: h5py.Dataset, offset: tuple[int, ...], content: bytes, threads: int) -> list[_Block]:
-    """Which parts of a stream are damaged; none if it cannot be decoded in part either."""
+    """The damaged parts of a stream; none if no part of it can be decoded."""
     try:
         reader = ChunkReader.in_memory(content, 0)
         if reader is None:
@@ -272,12 +272,12 @@ def _damaged_blocks(dataset: h5py.Dataset, offset: tuple[int, ...], content: byt
 
 
 def _chunk_bytes(dataset: h5py.Dataset) -> int:
-    """What a chunk takes in memory."""
+    """Size of a chunk in memory."""
     return math.prod(dataset.chunks or ()) * int(dataset.dtype.itemsize)
 
 
 def _decoded_bytes(dataset: h5py.Dataset) -> int:
-    """What there is to decode; 0 if that is not known, as the file is damaged."""
+    """Number of bytes to decode; 0 if damage hides it."""
     try:
         return 0 if client_data(dataset) is None else dataset.id.get_num_chunks() * _chunk_bytes(dataset)
     except HDF5_ERRORS:
@@ -285,23 +285,23 @@ def _decoded_bytes(dataset: h5py.Dataset) -> int:
 
 
 def _check(dataset: h5py.Dataset, content: bytes, threads: int) -> bool:
-    """Whether the values of a stream were compared with what its writer saw. StzError if it is damaged or of another array."""
+    """Decodes a stream. True if its values were compared with a content check. StzError: it is damaged or another array."""
     reader = ChunkReader.in_memory(content, 0)
     if reader is None:
-        raise StzError("it is no h5stz stream", _MAGIC)
+        raise StzError("it is not an h5stz stream", _MAGIC)
     reader.holds(dataset.chunks or (), dataset.dtype)  # which bounds the memory that decoding takes
     return _core.verify(content, threads) > 0 or reader.info["form"] in _COVERED
 
 
 def _read(dataset: h5py.Dataset, offset: tuple[int, ...]) -> None:
-    """Has HDF5 decode a chunk, all its filters, and compare it with its content check. An error of h5py if it is damaged."""
+    """Lets HDF5 decode a chunk with all its filters and compare its content check. An error of h5py means damage."""
     with _verifying():
         dataset[tuple(slice(begin, begin + extent) for begin, extent in zip(offset, dataset.chunks or (), strict=True))]
 
 
 @contextmanager
 def _verifying() -> Iterator[None]:
-    """H5STZ_VERIFY=1 for the time."""
+    """A context with H5STZ_VERIFY=1."""
     before = os.environ.get("H5STZ_VERIFY")
     os.environ["H5STZ_VERIFY"] = "1"
     try:
@@ -313,7 +313,7 @@ def _verifying() -> Iterator[None]:
 
 
 def _is_last_filter(dataset: h5py.Dataset) -> bool:
-    """Whether the chunks of a dataset are stored as h5stz wrote them."""
+    """True if the chunks of a dataset are stored as h5stz wrote them."""
     filters = dataset.id.get_create_plist()
     return bool(filters.get_filter(filters.get_nfilters() - 1)[0] == _core.FILTER_ID)
 
@@ -327,5 +327,5 @@ def _stream(index: ChunkIndex, offset: tuple[int, ...], stored: Stored) -> bytes
 
 
 def _place(index: ChunkIndex, offset: tuple[int, ...]) -> tuple[int, ...]:
-    """The index of a chunk in the grid of chunks."""
+    """Index of a chunk in the grid of chunks."""
     return tuple(at // extent for at, extent in zip(offset, index.chunks, strict=True))

@@ -1,4 +1,4 @@
-"""Functions of the HDF5 that h5py uses, for questions that h5py has no function for."""
+"""Calls functions of h5py's HDF5 library that h5py does not wrap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Identifier = ctypes.c_int64
 
 @cache
 def function(name: str, result: Any, *arguments: Any) -> Any:
-    """A function of HDF5 by its name and its types of ctypes, None where it cannot be found."""
+    """A function of HDF5 by name and ctypes types; None if it cannot be found."""
     try:
         symbol = getattr(ctypes.PyDLL(h5py.h5p.__file__), name)  # looks in the libraries of the module too
     except (OSError, AttributeError):
@@ -29,14 +29,14 @@ def function(name: str, result: Any, *arguments: Any) -> Any:
 
 
 def _answer(name: str, identifier: int, answer: Any) -> Any:
-    """The value of `answer`, of a type of ctypes, once the function has filled it; None if there is no such answer."""
+    """The value of `answer`, a ctypes object, after the function has filled it; None if it failed."""
     ask = function(name, ctypes.c_int, _Identifier, ctypes.POINTER(type(answer)))
     with phil:
         return answer.value if ask is not None and ask(identifier, ctypes.byref(answer)) >= 0 else None
 
 
 def allow_odd_numbers(access: h5py.h5p.PropFAID) -> None:
-    """Has HDF5 open datasets of numbers that use few of their bits, such as 3 of 32, which it takes for damaged since 1.14."""
+    """Lets HDF5 open datasets whose numbers use few of their bits, such as 3 of 32, which it considers damaged since 1.14."""
     tell = function("H5Pset_relax_file_integrity_checks", ctypes.c_int, _Identifier, ctypes.c_uint64)
     with phil:
         if tell is not None:
@@ -44,18 +44,18 @@ def allow_odd_numbers(access: h5py.h5p.PropFAID) -> None:
 
 
 def edges_may_be_raw(creation: h5py.h5p.PropDCID) -> bool:
-    """Whether chunks that reach beyond the dataset may be stored without filters: a property of its creation."""
+    """True if edge chunks of a dataset may be stored without filters (a creation property)."""
     options = _answer("H5Pget_chunk_opts", creation.id, ctypes.c_uint())
     return options is None or bool(options & _DONT_FILTER_PARTIAL_CHUNKS)
 
 
 def may_be_extensible_array(dataset: h5py.h5d.DatasetID) -> bool:
-    """Whether the chunks of a dataset may be indexed by an extensible array."""
+    """True if the chunk index of a dataset may be an extensible array."""
     return _answer("H5Dget_chunk_index_type", dataset.id, ctypes.c_int()) in (None, _EXTENSIBLE_ARRAY)
 
 
 def link_phase_change(creation: h5py.h5p.PropGCID | h5py.h5p.PropFCID) -> tuple[int, int] | None:
-    """Of a group's creation properties: the most links it keeps in its header, and the fewest it keeps elsewhere."""
+    """From the creation properties of a group: the most links in its header, and the fewest in a separate index."""
     most, fewest = ctypes.c_uint(), ctypes.c_uint()
     pointer = ctypes.POINTER(ctypes.c_uint)
     ask = function("H5Pget_link_phase_change", ctypes.c_int, _Identifier, pointer, pointer)
@@ -65,7 +65,7 @@ def link_phase_change(creation: h5py.h5p.PropGCID | h5py.h5p.PropFCID) -> tuple[
 
 
 def set_link_phase_change(creation: h5py.h5p.PropGCID | h5py.h5p.PropFCID, most: int, fewest: int) -> None:
-    """Sets what link_phase_change() tells."""
+    """Sets the values of link_phase_change()."""
     tell = function("H5Pset_link_phase_change", ctypes.c_int, _Identifier, ctypes.c_uint, ctypes.c_uint)
     with phil:
         if tell is not None:

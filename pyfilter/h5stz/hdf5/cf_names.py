@@ -1,4 +1,4 @@
-"""What the attributes of the CF conventions say of other variables: a bound for fields is not for these."""
+"""Variables that CF attributes of other variables name. A bound for fields does not apply to them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ FLAGS = {"flag_values", "flag_masks", "flag_meanings"}
 
 
 def words(value: Any) -> Iterator[str]:
-    """The names in an attribute that is text, or an array of texts; of other ones none.
+    """The names in an attribute that is text or an array of texts; none for other attributes.
 
-    Bytes that are no UTF-8 become surrogate characters, as in the paths of hdf5.objects.
+    Bytes that are not UTF-8 become surrogate characters, as in the paths of hdf5.objects.
     """
     for each in np.ravel(np.asarray(value, object)):
         text = each.decode(errors="surrogateescape") if isinstance(each, bytes) else each

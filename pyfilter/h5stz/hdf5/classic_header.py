@@ -1,4 +1,4 @@
-"""How long a netCDF-3 file should be: netCDF reads zeros past the end of a file that was cut short, without a word.
+"""Detects truncated netCDF-3 files by the length in their header. netCDF silently reads zeros past the end of such a file.
 
 The layout is that of "The NetCDF Classic Format Specification" (CDF-1, CDF-2 and CDF-5).
 """
@@ -24,13 +24,13 @@ class _Variable(NamedTuple):
 
 
 class _Reader:
-    """Reads the numbers of a header, which are big-endian. Raises ValueError or struct.error where it is no header."""
+    """Reads the big-endian numbers of a header. Raises ValueError or struct.error if it is not a header."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         magic = file.read(4)
         if magic[:3] != b"CDF" or magic[3] not in (1, 2, 5):
-            raise ValueError("no netCDF-3 file")
+            raise ValueError("not a netCDF-3 file")
         self._count = ">Q" if magic[3] == 5 else ">I"
         self._offset = ">I" if magic[3] == 1 else ">Q"
 
@@ -51,10 +51,10 @@ class _Reader:
         self._file.seek(size + -size % 4, os.SEEK_CUR)
 
     def length(self) -> int:
-        """The length of a list, whose tag is read over."""
+        """The length of a list, after its tag."""
         self.number(">I")
         if (length := self.count()) > _MOST:
-            raise ValueError("no netCDF-3 header")
+            raise ValueError("not a netCDF-3 header")
         return length
 
     def skip_attributes(self) -> None:
@@ -73,7 +73,7 @@ class _Reader:
 
 
 def fault(path: str | os.PathLike[str]) -> str | None:
-    """What is said of a netCDF-3 file that is shorter than its header tells; None of others.
+    """The message for a netCDF-3 file that is shorter than its header states; None for other files.
 
     Raises:
         OSError: the file cannot be read.
@@ -89,7 +89,8 @@ def fault(path: str | os.PathLike[str]) -> str | None:
 
 
 def stated_bytes(path: str | os.PathLike[str]) -> int | None:
-    """The bytes that a netCDF-3 file has at least, by its header; None if that cannot be understood, NOT_KNOWN if it is cut.
+    """The minimum size of a netCDF-3 file according to its header. None if the header is invalid, NOT_KNOWN if it is
+    truncated.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,7 +1,7 @@
-"""The scales and labels of axes, as HDF5's dimension scales keep them in attributes.
+"""Dimension scales and labels of axes, which HDF5 keeps in attributes.
 
-HDF5 does not check the type of these attributes: if it is another one than HDF5 writes, HDF5 reads past the end of its buffers.
-So HDF5 is only asked for attributes of the type that it writes.
+HDF5 does not check the type of these attributes. If it is not the one that HDF5 writes, HDF5 reads past the end of its
+buffers. The functions therefore ask HDF5 only if the type is right.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from h5stz.hdf5.objects import attribute, text
 
 
 def is_scale(dataset: h5py.Dataset) -> bool:
-    """Whether a dataset is a scale."""
+    """True if a dataset is a dimension scale."""
     found = _type_and_count(dataset, b"CLASS")
     if found is None or not isinstance(found[0], h5py.h5t.TypeStringID) or found[0].is_variable_str() or found[1] != 1:
         return False
@@ -27,9 +27,9 @@ def is_scale(dataset: h5py.Dataset) -> bool:
 
 
 def scales_of(dataset: h5py.Dataset, axis: int, lost: Callable[[BaseException], None] | None = None) -> list[h5py.Dataset]:
-    """The scales of an axis of a dataset; where one of them or their list is damaged, those before it.
+    """The dimension scales of an axis of a dataset. If a scale or their list is damaged, only those before it.
 
-    `lost`: called with the error of one that cannot be opened, or of a list that cannot be read.
+    `lost`: called with the error of a scale that cannot be opened, or of a list that cannot be read.
     """
     found = _type_and_count(dataset, b"DIMENSION_LIST")
     if found is None or not isinstance(found[0], h5py.h5t.TypeVlenID) or found[1] != dataset.ndim:
@@ -47,7 +47,7 @@ def scales_of(dataset: h5py.Dataset, axis: int, lost: Callable[[BaseException], 
 
 
 def _tell_of_lost(dataset: h5py.Dataset, axis: int, lost: Callable[[BaseException], None]) -> None:
-    """Calls `lost` with why an axis has a scale that cannot be opened."""
+    """Calls `lost` with the reason why a scale of an axis cannot be opened."""
     try:
         listed: Any = dataset.attrs["DIMENSION_LIST"]
         for reference in listed[axis]:
@@ -58,7 +58,7 @@ def _tell_of_lost(dataset: h5py.Dataset, axis: int, lost: Callable[[BaseExceptio
 
 
 def label_of(dataset: h5py.Dataset, axis: int) -> str:
-    """The label of an axis of a dataset, "" if it has none that can be read. Bytes that are not UTF-8 become surrogates."""
+    """The label of an axis of a dataset; "" without a readable label. Bytes that are not UTF-8 become surrogates."""
     found = _type_and_count(dataset, b"DIMENSION_LABELS")
     if found is None or not isinstance(found[0], h5py.h5t.TypeStringID) or found[1] != dataset.ndim:
         return ""
@@ -70,7 +70,7 @@ def label_of(dataset: h5py.Dataset, axis: int) -> str:
 
 
 def _type_and_count(dataset: h5py.Dataset, name: bytes) -> tuple[h5py.h5t.TypeID, int] | None:
-    """The type of an attribute and how many values it has; None without such an attribute."""
+    """The type of an attribute and its number of values; None if the attribute does not exist."""
     if not h5py.h5a.exists(dataset.id, name):
         return None
     found = h5py.h5a.open(dataset.id, name)

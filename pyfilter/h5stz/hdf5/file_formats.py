@@ -1,4 +1,4 @@
-"""What a file is that HDF5 does not open, by its first bytes, and what to do: for paths, addresses and file objects alike."""
+"""Identifies files that HDF5 cannot open by their first bytes, for error messages about paths, addresses and file objects."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ _AGAIN = {"path": "copy or download it again", "address": "have it uploaded agai
 
 
 def why_not(content: bytes, said: str, name: str, where: Where) -> str:
-    """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do.
+    """The format of a file that HDF5 cannot open, or the reason why HDF5 cannot open it, with the remedy.
 
     Args:
-        content: its first LOOKED_AT bytes.
+        content: the first LOOKED_AT bytes of the file.
         said: the message of HDF5, in one line.
-        name: what it is called in the commands that are proposed.
-        where: what it was read from.
+        name: the file's name in the suggested commands.
+        where: the kind of place that the file was read from.
     """
     if (other := other_format(content, name, where)) is not None:
         return other
@@ -84,7 +84,7 @@ def why_not(content: bytes, said: str, name: str, where: Where) -> str:
         sizes = f", {present} of {whole} bytes are there" if whole < 1 << 60 else ""
         if present < _LEAST:
             return f"it is an HDF5 file that was cut short{sizes}: {_AGAIN[where]}"
-        return f"it is an HDF5 file that was cut short{sizes}: {again}, or {salvage} keeps what is whole"
+        return f"it is an HDF5 file that was cut short{sizes}: {again}, or {salvage} copies the readable parts"
     for text, meaning in _REFUSALS:
         if text in said:
             return meaning.format(name=name)
@@ -97,7 +97,9 @@ def why_not(content: bytes, said: str, name: str, where: Where) -> str:
 
 
 def other_format(content: bytes, name: str, where: Where) -> str | None:
-    """What a file is that is certainly no HDF5 file, or no whole one, by its first bytes, and what to do; None of others."""
+    """The format of a file that certainly is not a complete HDF5 file, by its first bytes, with the remedy; None for other
+    files.
+    """
     if not content:
         return "it is empty (0 bytes): whatever made it did not finish, make it again"
     first = {"path": "", "address": "download it, and ", "object": ""}[where]
@@ -120,7 +122,7 @@ def other_format(content: bytes, name: str, where: Where) -> str | None:
 
 
 def _of_server(content: bytes, where: Where) -> str | None:
-    """Of what servers send in place of files: pages of the web, XML, JSON."""
+    """Identifies responses that servers send instead of files: web pages, XML, JSON."""
     begin = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     is_page = begin[:20].lower().startswith(_PAGES)
     is_json = begin[:1] in (b"{", b"[") and _is_text(content) and re.match(rb'[{\[]\s*["{\[}\]\d]', begin)
@@ -138,7 +140,7 @@ def _of_server(content: bytes, where: Where) -> str | None:
 
 
 def _is_text(content: bytes) -> bool:
-    """Whether bytes are text, of which the end may be cut off."""
+    """True if bytes are text, which may be truncated."""
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

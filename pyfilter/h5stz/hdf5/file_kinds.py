@@ -1,4 +1,4 @@
-"""Opens HDF5 files for reading. Errors about other files say what these are and what to do."""
+"""Opens HDF5 files for reading. Errors about other files tell their format and the remedy."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ _KINDS = {
 
 
 class NotFoundError(StzReadError, FileNotFoundError):
-    """There is no file."""
+    """The file does not exist."""
 
 
 def opened_file(path: str | os.PathLike[str], *, chunk_cache: bool = True) -> h5py.File:
-    """An HDF5 file, open for reading.
+    """Opens an HDF5 file for reading.
 
     Args:
-        path: of the file.
-        chunk_cache: whether HDF5 keeps decoded chunks. It must not where datasets are copied after they were read: H5Ocopy
-            then writes behind the end of a buffer, of chunks with deflate and fletcher32 (HDF5 2.0).
+        path: path of the file.
+        chunk_cache: False turns off HDF5's cache of decoded chunks. This is required if datasets are copied after they were
+            read: H5Ocopy then writes past the end of a buffer, for chunks with deflate and fletcher32 (HDF5 2.0).
 
     Raises:
-        FileNotFoundError, StzReadError: (OSErrors) there is no such file, or HDF5 cannot open it. They say what the file is and
-            what to do.
+        FileNotFoundError, StzReadError: (OSErrors) the file does not exist, or HDF5 cannot open it. The message tells what
+            kind of file it is, and the remedy.
     """
     name = os.fsdecode(path)
     refuse_if_no_file(path)
@@ -73,7 +73,7 @@ def opened_file(path: str | os.PathLike[str], *, chunk_cache: bool = True) -> h5
 
 
 def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
-    """Raises the errors of opened_file() for a path that leads to no file that can be read."""
+    """Raises the errors of opened_file() if a path does not lead to a readable file."""
     name = os.fsdecode(path)
     try:
         kind = stat.S_IFMT(os.stat(path).st_mode)
@@ -82,7 +82,7 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
             raise address.not_read_here() from None
         raise NotFoundError(f"{name}: no such file{_without_dataset(name)}", _READ) from None
     except NotADirectoryError:
-        raise NotFoundError(f"{name}: no such file, as a part of its path is no directory", _READ) from None
+        raise NotFoundError(f"{name}: no such file, as a part of its path is not a directory", _READ) from None
     except (OSError, ValueError) as error:
         raise StzReadError(f"{name}: {_refusal(name, error)}", _READ) from None
     if kind == stat.S_IFDIR:
@@ -96,16 +96,16 @@ def refuse_if_no_file(path: str | os.PathLike[str]) -> None:
 
 
 def _without_dataset(name: str) -> str:
-    """What to say where a name is that of a file with a dataset behind it, and only files are taken."""
+    """The hint for FILE::/path where only whole files are accepted."""
     file, separator, _ = name.partition("::")
-    return f": a whole file is taken here, name {file} alone" if separator and os.path.isfile(file) else ""
+    return f": this needs a whole file, name {file} alone" if separator and os.path.isfile(file) else ""
 
 
 def _refusal(name: str, error: OSError | ValueError) -> str:
-    """Why the system does not give a file, and what to do."""
+    """The reason why the system refuses to open a file, and the remedy."""
     number = getattr(error, "errno", None)
     if number == errno.EACCES:
-        return "it may not be read (permission denied): ask its owner, or change its mode or that of its directories"
+        return "it may not be read (permission denied): ask its owner, or change its permissions or those of its directories"
     if number == errno.ELOOP:
         return "it is a symbolic link that leads in a circle: name the file itself"
     return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
@@ -113,7 +113,7 @@ def _refusal(name: str, error: OSError | ValueError) -> str:
 
 @dataclass(frozen=True)
 class _Named:
-    """An address: its scheme, what follows without user, password and query, and the whole with dots in their places."""
+    """An address: its scheme, the rest without user, password and query, and the whole with dots in their places."""
 
     scheme: str
     place: str
@@ -121,7 +121,7 @@ class _Named:
 
     @classmethod
     def of(cls, name: str) -> _Named | None:
-        """The address that a name is, also if pathlib has taken one of its slashes; None of others."""
+        """The address in a name, also if pathlib has removed one of its slashes; None if it is not an address."""
         found = _ADDRESS.match(name.rpartition("::")[2])
         if found is None:
             return None
@@ -132,32 +132,32 @@ class _Named:
 
     @property
     def is_of_path(self) -> bool:
-        """Whether it is that of a file on this machine."""
+        """True if it is the address of a local file."""
         return self.scheme in ("file", "local")
 
     @property
     def shown(self) -> str:
-        """The address, for messages."""
+        """The address for messages."""
         return f"{self.scheme}://{'/' if self.is_of_path else ''}{self.place}"
 
     def command(self, fetches: bool) -> str:
-        """The end of a message: the command that copies a file to the address, or from there; "" if none is known."""
+        """The end of a message: a command that copies a file to or from the address; "" if none is known."""
         command = _COPIES.get(self.scheme, ("", _FETCH))[fetches]
         whole = f"{self.scheme}://{self.dotted}"
         shown, last = f"'{whole}'" if self.dotted != self.place else whole, self.place.rpartition("/")[2] or "OUT"
         return command and f", such as with {command.format(last=last, shown=shown, whole=whole)}"
 
     def not_read_here(self) -> NotFoundError:
-        """The error of a file to read where it must be on this machine."""
+        """The error for an address where an input file must be local."""
         if self.is_of_path:
             return NotFoundError(f"{self.shown}: name the file by its path, /{self.place}", _READ)
         return NotFoundError(
-            f"{self.shown}: addresses are not read here: download the file first{self.command(True)}, and name the copy", _READ
+            f"{self.shown}: this needs a local file: download the file first{self.command(True)}, and name the copy", _READ
         )
 
 
 def refuse_address(target: str | os.PathLike[str]) -> None:
-    """Raises the StzError of a new file that is named by an address: h5stz writes on this machine alone."""
+    """Raises StzError if a new file is given by an address. h5stz writes local files only."""
     name = os.fsdecode(target)
     address = _Named.of(name)
     if address is None or ("://" not in name and os.path.isdir(os.path.dirname(name))):
@@ -169,7 +169,7 @@ def refuse_address(target: str | os.PathLike[str]) -> None:
 
 
 def refuse_address_as_path(given: object) -> None:
-    """Raises the NotFoundError of an address in a pathlib.Path: it would be read if it were text."""
+    """Raises NotFoundError for an address in a pathlib.Path. As text it could be read."""
     name = os.fspath(given) if isinstance(given, os.PathLike) else ""
     address = _Named.of(os.fsdecode(name))
     if address is not None and not os.path.lexists(name):
@@ -177,7 +177,7 @@ def refuse_address_as_path(given: object) -> None:
 
 
 def path_to_read(source: str | os.PathLike[str]) -> Path:
-    """The path of a file to read that must be on this machine; raises the NotFoundError of an address."""
+    """The path of an input file that must be local. Raises NotFoundError for an address."""
     name = os.fsdecode(source)
     address = _Named.of(name)
     if address is not None and not os.path.lexists(name):
@@ -186,12 +186,12 @@ def path_to_read(source: str | os.PathLike[str]) -> Path:
 
 
 def is_netcdf3(path: str | os.PathLike[str]) -> bool:
-    """Whether a path leads to a file of netCDF's classic format, or of one of its two variants for large files."""
+    """True for a file of netCDF's classic format, or of its two variants for large files."""
     return _begin(Path(path)).startswith(file_formats.NETCDF3)
 
 
 def _begin(path: Path) -> bytes:
-    """The first bytes of a file; no bytes if it cannot be read."""
+    """The first bytes of a file; empty if it cannot be read."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return b""
@@ -208,7 +208,7 @@ def _described_directory(path: Path) -> str:
 
 
 def _why_not(path: Path, said: str) -> str:
-    """What a file is that HDF5 does not open, or why HDF5 cannot open it, and what to do. `said`: the message of HDF5."""
+    """The format of a file that HDF5 cannot open, or the reason, with the remedy. `said`: the message of HDF5."""
     if is_netcdf3(path) and (fault := classic_header.fault(path)) is not None:
         return fault
     return file_formats.why_not(_begin(path), said, str(path), "path")

@@ -1,8 +1,9 @@
-"""The copies of HDF5 in this process, and where each looks for plug-ins.
+"""The copies of HDF5 in this process, and the directories where each looks for plug-ins.
 
-Wheels bring a copy of HDF5 each: h5py, netCDF4, PyTables, VTK. A copy reads HDF5_PLUGIN_PATH when it initialises, so that the
-variable tells those that are loaded later, also in child processes. Those that were loaded before are told by H5PLappend, a
-public function of HDF5 since 1.10.1. Copies that hide their functions (some are linked statically) cannot be told.
+The wheels of h5py, netCDF4, PyTables and VTK each contain a copy of HDF5. A copy reads HDF5_PLUGIN_PATH when it initialises,
+so the variable reaches copies that are loaded later, also in child processes. Copies that are loaded already are told through
+H5PLappend, a public function of HDF5 since 1.10.1. Copies that hide their functions (for example, if linked statically) cannot
+be told.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ _PREFIXES = {"vtkhdf5": "vtkhdf5_"}  # of the functions of copies that renamed t
 
 @dataclass(frozen=True)
 class Library:
-    """A copy of HDF5 that is loaded.
+    """A loaded copy of HDF5.
 
     Attributes:
-        file: in which its functions were found, which may be another library that needs it.
-        prefix: of the names of its functions.
-        address: of its function H5PLappend: copies with the same address are the same.
+        file: the library in which its functions were found; this may be another library that depends on it.
+        prefix: prefix of its function names.
+        address: address of its function H5PLappend. Equal addresses mean the same copy.
     """
 
     file: str
@@ -46,14 +47,14 @@ class Library:
 
     @property
     def version(self) -> str:
-        """Of HDF5, such as 1.14.6."""
+        """Version of HDF5, such as 1.14.6."""
         numbers = [ctypes.c_uint() for _ in range(3)]
         self._call("H5get_libversion", ctypes.c_int, *map(ctypes.byref, numbers))
         return ".".join(str(number.value) for number in numbers)
 
     @property
     def search_path(self) -> list[str]:
-        """The directories in which it looks for plug-ins, in their order."""
+        """The directories in which it looks for plug-ins, in order."""
         count = ctypes.c_uint()
         if self._call("H5PLsize", ctypes.c_int, ctypes.byref(count)) < 0:
             return []
@@ -66,20 +67,20 @@ class Library:
         return directories
 
     def add(self, directory: str) -> bool:
-        """Lets it look in a directory too, after all others. False if it does so already, or refuses."""
+        """Appends a directory to its search path. False if the directory is there already, or the library refuses."""
         if directory in self.search_path:
             return False
         return bool(self._call("H5PLappend", ctypes.c_int, os.fsencode(directory)) >= 0)
 
     def remove(self, directory: str) -> None:
-        """Lets it look there no longer."""
+        """Removes a directory from its search path."""
         while directory in (path := self.search_path):
             if self._call("H5PLremove", ctypes.c_int, ctypes.c_uint(path.index(directory))) < 0:
                 return
 
 
 def loaded() -> list[Library]:
-    """The copies of HDF5 in this process; empty where the system does not list what is loaded (other than Linux)."""
+    """The copies of HDF5 in this process. Empty where the system does not list loaded libraries (other than Linux)."""
     found: dict[int, Library] = {}
     for file in _loaded_files():
         prefix = next((prefix for part, prefix in _PREFIXES.items() if part in os.path.basename(file)), "")
@@ -90,17 +91,17 @@ def loaded() -> list[Library]:
 
 
 def of_h5py() -> int | None:
-    """The address by which the copy that h5py uses can be told; None if it cannot."""
+    """The address that identifies h5py's copy; None if it cannot be found."""
     return _address(h5py.h5p.__file__, "H5PLappend")
 
 
 def of_h5stz() -> list[str]:
-    """The files of libraries of h5stz that are loaded: more than one plug-in means that two installations meet."""
+    """The files of loaded libraries of h5stz. Several plug-ins mean that two installations are mixed."""
     return sorted(file for file in _loaded_files() if os.path.basename(file).startswith("libh5stz"))
 
 
 def _loaded_files() -> Iterator[str]:
-    """Files of shared libraries; those that are named after HDF5 come first, before others that lead to the same functions."""
+    """Files of shared libraries. Those named after HDF5 come first, before others that export the same functions."""
     try:
         with open(_MAPS, errors="surrogateescape") as maps:
             lines = maps.read().splitlines()
@@ -112,7 +113,7 @@ def _loaded_files() -> Iterator[str]:
 
 
 def _address(file: str, name: str) -> int | None:
-    """Where a function is that a loaded library, or one that it needs, exports."""
+    """Address of a function that a loaded library, or a library it depends on, exports."""
     try:
         return ctypes.cast(getattr(ctypes.PyDLL(file, mode=os.RTLD_LAZY | os.RTLD_NOLOAD), name), ctypes.c_void_p).value
     except (OSError, AttributeError):

@@ -1,7 +1,7 @@
-"""Filters of HDF5 that do not give back what was written, and the parameters with which some of them do.
+"""Lossy filters of HDF5, and the parameters that make some of them lossy.
 
-The numbers are those that the HDF Group registers. N-bit (5) is not here: what it leaves out, the type of the dataset does not
-have either, and HDF5 rounds to that type before any filter.
+The numbers are registered by the HDF Group. N-bit (5) is not in the list: it omits only bits that the type of the dataset does
+not have, and HDF5 rounds to that type before any filter.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _TELLING = re.compile(r"bit\W?(round|groom|shav|trim)|lossy|quanti[sz]|\bsz3?\b|
 
 
 def _scale_offset_loses(words: Sequence[int]) -> bool:
-    """Of floating-point numbers always; of integers if the bits were given, and are fewer than the type has."""
+    """Lossy for floating-point numbers; for integers if the number of bits was given and is less than that of the type."""
     if len(words) < 5:
         return True
     _, factor, _, kind, size = words[:5]
@@ -54,12 +54,12 @@ def _scale_offset_loses(words: Sequence[int]) -> bool:
 
 
 def _zfp_loses(words: Sequence[int]) -> bool:
-    """Unless it is in its reversible mode: the parameters hold the header of its streams, which has the number of the mode."""
+    """Lossy except in its reversible mode. The parameters contain the header of its streams, which has the mode."""
     return len(words) < 4 or words[3] >> 20 != 2176
 
 
 def _blosc2_loses(words: Sequence[int]) -> bool:
-    """If it truncates bits (filter 4), or has a codec of a plug-in (from 32 on): those of its own are lossless."""
+    """Lossy if it truncates bits (filter 4) or uses a plug-in codec (32 or more). Its own codecs are lossless."""
     return len(words) > 5 and (words[5] == 4 or (len(words) > 6 and words[6] >= 32))
 
 
@@ -71,7 +71,7 @@ _LOSES: dict[int, Callable[[Sequence[int]], bool]] = {
 
 
 def lossy_filters(dataset: h5py.Dataset) -> list[tuple[int, tuple[int, ...]]]:
-    """Number and parameters of the filters on a dataset that do not give back what was written; h5stz is not looked at."""
+    """Number and parameters of the lossy filters of a dataset, without h5stz."""
     properties = dataset.id.get_create_plist()
     found = []
     for index in range(properties.get_nfilters()):
@@ -86,14 +86,14 @@ def lossy_filters(dataset: h5py.Dataset) -> list[tuple[int, tuple[int, ...]]]:
 
 
 def lost_to(dataset: h5py.Dataset, filters: Sequence[tuple[int, tuple[int, ...]]]) -> float:
-    """How far finite samples may be from those that were written; infinity where nobody knows.
+    """Bound on the error of finite samples against the written ones; infinity if it is unknown.
 
-    HDF5 says what scale-offset keeps of floating-point numbers. Other filters do not prove the errors that they are asked for.
-    To find the largest number, all samples are read.
+    HDF5 documents the error of scale-offset for floating-point numbers. Other filters do not guarantee the errors that they
+    are asked for. All samples are read, to find the largest.
 
     Args:
-        dataset: of real numbers.
-        filters: of lossy_filters().
+        dataset: dataset of real numbers.
+        filters: the result of lossy_filters().
     """
     if not filters:
         return 0.0
@@ -107,7 +107,7 @@ def lost_to(dataset: h5py.Dataset, filters: Sequence[tuple[int, tuple[int, ...]]
 
 
 def _largest(dataset: h5py.Dataset) -> float:
-    """The largest magnitude; infinity if a sample is not finite, as HDF5 does not say what becomes of others beside it."""
+    """The largest magnitude. Infinity if a sample is not finite, because HDF5 does not document the effect on other samples."""
     largest = abs(float(dataset.fillvalue))
     for box in written_boxes(slab_extents(dataset, STORED_BYTES), dataset):
         with naming(dataset, box):

@@ -1,4 +1,4 @@
-"""Which numbers of a dataset in a file stand for missing ones: by its attributes, its fill value, and what its numbers show."""
+"""Finds the numbers that mark missing values in a dataset: from its attributes, its fill value, and its data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ NAMES = ("_FillValue", "missing_value")
 
 
 def missing_values(dataset: h5py.Dataset) -> list[int | float]:
-    """The different numbers that stand for missing samples of a dataset, as its maker said.
+    """The different numbers that mark missing values of a dataset, according to its metadata.
 
-    _FillValue, missing_value, the fill value of HDF5, and the options of h5stz name them. Left out are NaN, which always comes
-    back, and numbers that its type cannot hold.
+    They come from _FillValue, missing_value, HDF5's fill value and the options of h5stz. NaN, which is always kept, and
+    numbers that the type cannot hold are left out.
     """
     named = [value for name in NAMES if (value := attribute(dataset, name)) is not None]
     if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
@@ -42,7 +42,7 @@ def missing_values(dataset: h5py.Dataset) -> list[int | float]:
 
 
 def fill_of_options(dataset: h5py.Dataset) -> int | float | None:
-    """The fill value among the options with which h5stz compressed a dataset, or None."""
+    """The fill value in the h5stz options of a dataset, or None."""
     if client_data(dataset) is None:
         return None
     bits = STZ.from_dataset(dataset).resolved.settings.fill
@@ -61,7 +61,7 @@ def _held(number: int | float, dataset: h5py.Dataset) -> int | float | None:
 
 
 def occurring(dataset: h5py.Dataset, numbers: Sequence[int | float]) -> list[int | float]:
-    """Those of some numbers that occur in a dataset; of complex numbers in either part."""
+    """The numbers that occur in a dataset; for complex data in either component."""
     found: set[int | float] = set()
     for box in written_boxes(slab_extents(dataset, STORED_BYTES), dataset):
         with naming(dataset, box):
@@ -72,7 +72,7 @@ def occurring(dataset: h5py.Dataset, numbers: Sequence[int | float]) -> list[int
 
 
 def has_other_marker(dataset: h5py.Dataset, fill: int | float) -> bool:
-    """Whether other numbers than the fill value look like marks for missing ones, which would stretch a relative bound."""
+    """True if numbers other than the fill value look like missing values. They would enlarge a relative bound."""
     if dataset.dtype.kind not in "iuf":
         return False
     bits = elements.fill_bits(fill, dataset.dtype)

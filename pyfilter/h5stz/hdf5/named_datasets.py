@@ -1,4 +1,4 @@
-"""The dataset that a user names by its path; where there is none, why: which link leads where, and what is missing."""
+"""Finds the dataset at a path that the user gave. If there is none, explains which links lead where and what is missing."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _PROPOSED = 5  # datasets that are proposed in place of a pattern
 
 
 def dataset_named(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
-    """The dataset at a path, also one without samples.
+    """The dataset at a path; it may be empty.
 
     Args:
-        file: that is open.
-        path: of the dataset.
-        name: of the file, as the user gave it.
+        file: the open file.
+        path: path of the dataset.
+        name: name of the file as the user gave it.
 
     Raises:
-        StzError: (a ValueError) there is none: what there is instead, and what to do.
+        StzError: (a ValueError) there is no dataset; the message tells what is there, and the remedy.
     """
     if (found := objects.found_dataset(file, path)) is not None:
         return found
-    raise StzError(f"{path} is no dataset of {name}: {why_none(file, path, name)}", _ARGUMENT)
+    raise StzError(f"{path} is not a dataset of {name}: {why_none(file, path, name)}", _ARGUMENT)
 
 
 def dataset_with_samples(file: h5py.Group, path: str, name: str) -> h5py.Dataset:
-    """As dataset_named(), but a dataset whose dataspace is null is a StzError too."""
+    """As dataset_named(), but also raises StzError for a null dataspace."""
     found = dataset_named(file, path, name)
     if found.shape is None:
         text = f"{path} of {name} has a type, {objects.dtype_text(found)}, but no samples (its dataspace is null)"
@@ -49,7 +49,7 @@ def dataset_with_samples(file: h5py.Group, path: str, name: str) -> h5py.Dataset
 
 
 def hard_link_to(file: h5py.File, dataset: h5py.Dataset) -> str:
-    """A path of a dataset by hard links alone, as rules have it; StzError if it is in another file than `file`."""
+    """A path of a dataset that consists of hard links, as rules need it. StzError if the dataset is in another file."""
     key = objects.identity(dataset)
     for path, item, _ in objects.hard_links(file):
         if isinstance(item, h5py.h5d.DatasetID) and objects.identity(item) == key:
@@ -59,13 +59,13 @@ def hard_link_to(file: h5py.File, dataset: h5py.Dataset) -> str:
 
 
 def why_none(file: h5py.Group, path: str, name: str) -> str:
-    """Why there is no dataset at a path of a file, and what to do; arguments as of dataset_named()."""
+    """The reason why there is no dataset at a path, and the remedy. Arguments as for dataset_named()."""
     try:
         found = h5py.h5o.open(file.id, objects.encoded(path or "/"))
     except HDF5_ERRORS:
         return f"{missing_part(file, path)}. {_listed(name)}"
     if isinstance(found, h5py.h5t.TypeID):
-        return f"it is a type that has a name, and has no samples. {_listed(name)}"
+        return f"it is a named type, which has no samples. {_listed(name)}"
     inner = [objects.name_of(each) for each in _datasets_below(found)]
     cure = f"name one in it, such as {inner[0]}" if inner else "there is none in it"
     return f"it is a group, {cure}. {_listed(name)}"
@@ -76,7 +76,7 @@ def _listed(name: str) -> str:
 
 
 def _datasets_below(group: h5py.h5g.GroupID) -> list[h5py.Dataset]:
-    """Datasets that are links of a group."""
+    """Datasets that are members of a group."""
     found = []
     for name, link in objects.links_of(group):
         if link.type == h5py.h5l.TYPE_HARD:
@@ -86,7 +86,7 @@ def _datasets_below(group: h5py.h5g.GroupID) -> list[h5py.Dataset]:
 
 
 def no_dataset_like(file: h5py.File, pattern: str, paths: Sequence[str]) -> StzError:
-    """The error about a pattern that means no dataset of a file, which has datasets at these paths: it proposes some."""
+    """The error for a pattern that matches none of the datasets at `paths`. It suggests some."""
     near = difflib.get_close_matches(pattern, paths, _PROPOSED)
     shown = near or paths[:_PROPOSED]
     there = (", ".join(shown) or "none") + (f" and {len(paths) - len(shown)} more" if len(paths) > len(shown) else "")
@@ -95,7 +95,7 @@ def no_dataset_like(file: h5py.File, pattern: str, paths: Sequence[str]) -> StzE
 
 
 def link_of_pattern(file: h5py.File, pattern: str) -> str:
-    """What to add to an error about a pattern that means no dataset: what it is the path of; "" if of nothing."""
+    """A hint for a pattern that matches no dataset: the other object with this path; "" if there is none."""
     try:
         link = file.id.links.get_info(objects.encoded(pattern))
     except HDF5_ERRORS:
@@ -116,19 +116,19 @@ def link_of_pattern(file: h5py.File, pattern: str) -> str:
 
 
 def missing_part(group: h5py.Group, path: str) -> str:
-    """Which part of a path that leads to nothing from a group is missing, and the links on the way to it."""
+    """The missing part of a path from a group, and the links on the way to it."""
     return _Search(group.file).why(objects.encoded(path), objects.encoded(objects.name_of(group)))
 
 
 class _Search:
-    """Follows a path link by link, as HDF5 does, up to the part that is missing."""
+    """Follows a path link by link, as HDF5 does, to the missing part."""
 
     def __init__(self, file: h5py.File, depth: int = 0) -> None:
         self._file, self._depth = file, depth
         self._followed: set[str] = set()  # soft links
 
     def why(self, path: bytes, above: bytes = b"") -> str:
-        """What is missing of a path, seen from the group `above`."""
+        """The missing part of a path from the group `above`."""
         group: Any = self._file["/"].id
         at = b"" if path.startswith(b"/") else above
         parts = [part for part in (at + b"/" + path).split(b"/") if part not in (b"", b".")]
@@ -136,12 +136,12 @@ class _Search:
         for part in parts:
             here = at + b"/" + part
             if not isinstance(group, h5py.h5g.GroupID):
-                return f"{_text(at)} is no group, so that nothing is in it"
+                return f"{_text(at)} is not a group"
             try:
                 link = group.links.get_info(part)
             except HDF5_ERRORS:
                 if part == b"..":
-                    return ".. means nothing in a path of HDF5: give the whole path, from / on"
+                    return "HDF5 paths have no ..: give the whole path, from / on"
                 return f"there is no {_text(here)}{_proposal(group, part, _text(at) or '/')}"
             try:
                 group = h5py.h5o.open(group, part)
@@ -151,7 +151,7 @@ class _Search:
         return "HDF5 cannot open it"
 
     def _broken(self, group: h5py.h5g.GroupID, part: bytes, link: Any, above: bytes) -> str:
-        """Why a link of a group, in the group `above`, leads nowhere."""
+        """The reason why a link in the group `above` is broken."""
         here = _text(above + b"/" + part)
         if link.type == h5py.h5l.TYPE_SOFT:
             target = group.links.get_val(part)
@@ -167,10 +167,10 @@ class _Search:
         if link.type == h5py.h5l.TYPE_HARD:
             cure = cure_of_file(os.fsdecode(self._file.filename))
             return f"HDF5 cannot open {here}, as the file is damaged there: {cure}"
-        return f"{here} is a link of a kind that only the program knows which made it"
+        return f"{here} is a user-defined link that only its own program can follow"
 
     def _why_not_there(self, name: bytes, target: bytes) -> str:
-        """Why an external link leads nowhere: its file is missing, or the object in it."""
+        """The reason why an external link is broken: its file or the object in it is missing."""
         if self._file.driver == "fileobj":
             return "which is not followed from here: open that file by its own path or address"
         beside = os.path.dirname(os.path.abspath(os.fsencode(self._file.filename)))
@@ -191,7 +191,7 @@ class _Search:
 
 
 def _proposal(group: h5py.h5g.GroupID, part: bytes, above: str) -> str:
-    """Names of a group, whose path is `above`, that are like another one, which it does not have."""
+    """Names in a group, whose path is `above`, that are similar to a missing name."""
     names = [objects.text(name) for name, _ in objects.links_of(group)]
     near = difflib.get_close_matches(objects.text(part), names, _SHOWN)
     shown = near or sorted(names)[:_SHOWN]

@@ -1,7 +1,7 @@
-"""The objects of an HDF5 file by their paths, whatever the bytes of their names are.
+"""The objects of an HDF5 file by path, also for names that are not UTF-8.
 
-Paths are text. Bytes that are not UTF-8 become surrogate characters (PEP 383), which encoded() turns back into the bytes. h5py
-finds nothing by such names.
+Paths are text. Bytes that are not UTF-8 become surrogate characters (PEP 383); encoded() converts them back. h5py cannot find
+objects by such names.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Lost: TypeAlias = Callable[[str, BaseException], None]
 
 
 def identity(item: Any) -> Identity:
-    """Identifies an object, of h5py or of its low level, whichever of its names it was opened by."""
+    """Identity of an object of h5py or of its low-level API. It does not depend on the path."""
     info = h5py.h5o.get_info(item.id if isinstance(item, (h5py.Group, h5py.Dataset, h5py.Datatype)) else item)
     return info.fileno, info.addr
 
 
 def identity_if_whole(item: Any) -> Identity | None:
-    """identity(); None if the structures of the object are damaged, though it can be opened."""
+    """identity(), or None if the structures of the object are damaged although it can be opened."""
     try:
         return identity(item)
     except HDF5_ERRORS:
@@ -54,12 +54,12 @@ def name_of(item: Any) -> str:
 
 
 def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
-    """The dataset at a path that is known to lead to one."""
+    """The dataset at a path, which must exist."""
     return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
 
 
 def found_dataset(file: h5py.Group, path: str) -> h5py.Dataset | None:
-    """The dataset at a path; None if there is none. named_datasets says why."""
+    """The dataset at a path; None if there is none. named_datasets explains why."""
     try:
         found = h5py.h5o.open(file.id, encoded(path))
     except (KeyError, ValueError, OSError, RuntimeError):
@@ -68,7 +68,7 @@ def found_dataset(file: h5py.Group, path: str) -> h5py.Dataset | None:
 
 
 def is_there(group: h5py.Group, path: str) -> bool:
-    """Whether a path leads to an object from a group."""
+    """True if a path from a group leads to an object."""
     try:
         h5py.h5o.open(group.id, encoded(path))
     except (KeyError, ValueError, OSError, RuntimeError):
@@ -77,7 +77,7 @@ def is_there(group: h5py.Group, path: str) -> bool:
 
 
 def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
-    """The names in a group, in their order in HDF5, with what HDF5 tells of each link."""
+    """The names in a group, in HDF5's order, with HDF5's information about each link."""
     names: list[bytes] = []
     group.links.iterate(names.append)
     for name in names:
@@ -85,10 +85,10 @@ def links_of(group: h5py.h5g.GroupID) -> Iterator[tuple[bytes, Any]]:
 
 
 def hard_links(file: h5py.File, lost: Lost | None = None) -> Iterator[tuple[str, Any, Any]]:
-    """(path, object, the group that it is in) of all hard links of a file but those to named types; objects of the low level.
+    """(path, object, its group) for all hard links of a file, except those to named types, as low-level objects.
 
-    A group comes once, a dataset with each path in one of these groups. The first one is ("/", the root group, the root group).
-    `lost`: called for what cannot be reached in a damaged file; None: that is an error.
+    A group appears once, a dataset with each of its paths in these groups. The first item is ("/", root group, root group).
+    `lost`: called for everything that cannot be reached in a damaged file. None: this raises an error.
     """
     root = file["/"].id
     known = {identity_if_whole(root)}
@@ -116,14 +116,14 @@ def hard_links(file: h5py.File, lost: Lost | None = None) -> Iterator[tuple[str,
 
 
 def _lose(group: h5py.h5g.GroupID, path: bytes, error: BaseException, lost: Lost | None) -> None:
-    """Tells `lost` of what cannot be reached in a file; raises the error that names it if there is none."""
+    """Calls `lost` for an unreachable part of a file; without it, raises the error that names the part."""
     if lost is None:
         raise of_part(os.fsdecode(h5py.h5i.get_file_id(group).name), text(path) or "/", error) from error
     lost(text(path) or "/", error)
 
 
 def _names(group: h5py.h5g.GroupID, path: bytes, lost: Lost | None) -> list[bytes]:
-    """The names in a group, in their order in HDF5; of a damaged one those that are found, if `lost` takes the error."""
+    """The names in a group, in HDF5's order. For a damaged group those that are found, if `lost` accepts the error."""
     names: list[bytes] = []
     try:
         group.links.iterate(names.append)
@@ -133,7 +133,7 @@ def _names(group: h5py.h5g.GroupID, path: bytes, lost: Lost | None) -> list[byte
 
 
 def datasets(file: h5py.File, lost: Lost | None = None) -> list[h5py.Dataset]:
-    """All datasets of a file that hard links lead to, each once. `lost`: as of hard_links()."""
+    """All datasets of a file with a hard link, each once. `lost`: as for hard_links()."""
     found: dict[Identity | str, h5py.Dataset] = {}
     for path, item, _ in hard_links(file, lost):
         if isinstance(item, h5py.h5d.DatasetID):
@@ -142,7 +142,7 @@ def datasets(file: h5py.File, lost: Lost | None = None) -> list[h5py.Dataset]:
 
 
 def attribute(item: Any, name: str | bytes) -> Any:
-    """The value of an attribute of an object of h5py; None if it is missing, has no value, or a type unknown to NumPy."""
+    """The value of an attribute of an h5py object. None if it is missing, empty, or of a type without NumPy equivalent."""
     try:
         value = item.attrs[name] if name in item.attrs else None
     except (TypeError, ValueError, KeyError, OSError, RuntimeError):
@@ -151,7 +151,7 @@ def attribute(item: Any, name: str | bytes) -> Any:
 
 
 def has_numpy_type(dataset: h5py.Dataset) -> bool:
-    """Whether NumPy has the type of a dataset, and HDF5 converts what is stored to it: not all bit-fields, for example."""
+    """True if NumPy has the type of a dataset and HDF5 converts to it, which it does not for all bit-fields."""
     try:
         return h5py.h5t.find(dataset.id.get_type(), h5py.h5t.py_create(dataset.dtype)) is not None
     except (TypeError, ValueError, KeyError, RuntimeError):
@@ -159,7 +159,7 @@ def has_numpy_type(dataset: h5py.Dataset) -> bool:
 
 
 def array_bytes(dataset: h5py.Dataset) -> int:
-    """The bytes that the elements of a dataset take in memory, also if NumPy does not know their type."""
+    """Size of the elements of a dataset in memory, also for types without NumPy equivalent."""
     space = dataset.id.get_space()
     if space.get_simple_extent_type() == h5py.h5s.NULL:
         return 0
@@ -167,13 +167,13 @@ def array_bytes(dataset: h5py.Dataset) -> int:
 
 
 def is_stored(dataset: h5py.Dataset) -> bool:
-    """Whether a sample of a dataset is in its file, or may be in another one."""
+    """True if a sample of a dataset is stored in its file, or may be in another file."""
     properties = dataset.id.get_create_plist()
     return bool(dataset.id.get_storage_size() or dataset.is_virtual or properties.get_external_count())
 
 
 def dtype_text(dataset: h5py.Dataset) -> str:
-    """The dtype of a dataset, that of members in words; the name that h5py has for a type unknown to NumPy."""
+    """The dtype of a dataset as text: compound types in words, types without NumPy equivalent by h5py's name."""
     try:
         return named(dataset.dtype)
     except (TypeError, ValueError, KeyError):

@@ -1,7 +1,7 @@
-"""Values of datasets and attributes as HDF5 has them in memory, in the type of the file: nothing is converted.
+"""Values of datasets and attributes in HDF5's memory form, in the type of the file, without conversion.
 
-NumPy cannot express all types of HDF5: it cuts strings of the type NULLTERM that fill their bytes, and has no time types, no
-opaque types with tags and no values of variable length within others. Here values are bytes, which may contain pointers.
+NumPy cannot express all types of HDF5. It truncates NULLTERM strings that fill their bytes, and has no time types, no tagged
+opaque types and no nested variable-length values. Here values are bytes, which may contain pointers.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def call(name: str, *arguments: Any) -> int:
 
 
 def opened(name: str, *arguments: Any) -> Any:
-    """The object (an ObjectID) whose id a function of HDF5 gives, of which arguments are as of call()."""
+    """The object (an ObjectID) for an id that a function of HDF5 returns. Arguments as for call()."""
     values = [each if isinstance(each, (int, ctypes.c_void_p)) else each.id for each in arguments]
     kinds: list[Any] = [ctypes.c_void_p if isinstance(each, ctypes.c_void_p) else _Identifier for each in arguments]
     if name in _WITH_KIND:
@@ -81,7 +81,7 @@ _WITH_KIND = {"H5Rdereference2": 2, "H5Rget_region": 1}  # where the kind of a r
 
 @dataclass(frozen=True)
 class Sizes:
-    """What slab_extents() needs to know of data."""
+    """The properties of data that slab_extents() needs."""
 
     shape: tuple[int, ...]
     dtype: DType
@@ -92,7 +92,7 @@ class Sizes:
 
 
 def is_plain(stored: h5py.h5t.TypeID) -> bool:
-    """Whether the bytes of a value are the whole value: it has no pointers and no references."""
+    """True if values of a type consist of their bytes only, without pointers and references."""
     kind = stored.get_class()
     if kind == h5py.h5t.COMPOUND:
         return all(is_plain(stored.get_member_type(index)) for index in range(stored.get_nmembers()))
@@ -103,7 +103,7 @@ def is_plain(stored: h5py.h5t.TypeID) -> bool:
 
 @contextmanager
 def values_of(dataset: h5py.h5d.DatasetID, box: Box, stored: h5py.h5t.TypeID) -> Iterator[Array]:
-    """The values of a box of a dataset, bytes in an array of one axis; what they point to lives as long as the block."""
+    """A context with the values of a box of a dataset, as bytes in a 1-D array. Memory behind pointers is freed at the end."""
     shape = tuple(cut.stop - cut.start for cut in box)
     space, memory = _spaces(dataset, box)
     raw = np.zeros(prod(shape) * stored.get_size(), np.uint8)
@@ -116,7 +116,7 @@ def values_of(dataset: h5py.h5d.DatasetID, box: Box, stored: h5py.h5t.TypeID) ->
 
 
 def write_values(dataset: h5py.h5d.DatasetID, box: Box, stored: h5py.h5t.TypeID, raw: Array) -> None:
-    """Writes what values_of() gives, of a type that is equal to that of the dataset."""
+    """Writes values of values_of(). The types must be equal."""
     space, memory = _spaces(dataset, box)
     call("H5Dwrite", dataset, stored, memory, space, 0, raw)
 
@@ -133,7 +133,7 @@ def _spaces(dataset: h5py.h5d.DatasetID, box: Box) -> tuple[h5py.h5s.SpaceID, h5
 def copy_attribute(
     before: h5py.h5a.AttrID, made: h5py.h5a.AttrID, change: Callable[[h5py.h5t.TypeID, Array], None] = lambda *_: None
 ) -> None:
-    """Gives an attribute the values of another one, once `change` was called with their type and their bytes."""
+    """Copies the values of an attribute to another one, after `change` was called with their type and bytes."""
     stored, space = before.get_type(), before.get_space()
     raw = np.zeros(space.get_simple_extent_npoints() * stored.get_size(), np.uint8)
     call("H5Aread", before, stored, raw)
@@ -174,7 +174,7 @@ def _visit(stored: h5py.h5t.TypeID, address: int, count: int, visit: Visit) -> N
 
 
 def told(stored: h5py.h5t.TypeID, raw: Array) -> bytes:
-    """Bytes that are equal for equal values: pointers are replaced by what they point to. For values without references."""
+    """Bytes that are equal for equal values: pointers are replaced by their contents. For values without references."""
     parts: list[bytes] = []
     _tell(stored, raw.ctypes.data, len(raw) // stored.get_size(), parts)
     return b"".join(parts)

@@ -1,7 +1,7 @@
-"""The plug-in file and its registration with the copies of HDF5 in this process and in its children.
+"""Registers the plug-in with the copies of HDF5 in this process and in child processes.
 
-h5py gets the filter by address, the others get the directory of the file (libraries.py). The plug-in finds the functions
-of whichever HDF5 calls it: one file serves h5py, netCDF4, PyTables and the command-line tools.
+h5py gets the filter by address. Other copies get the directory of the plug-in file (libraries.py). The plug-in uses the
+functions of the HDF5 that calls it: one file serves h5py, netCDF4, PyTables and the command-line tools.
 """
 
 import ctypes
@@ -22,14 +22,14 @@ _FILE = os.path.join(_PACKAGE, "plugins", "libh5stz.so")
 
 
 class Config(NamedTuple):
-    """What is installed here; get_config() returns it.
+    """The installed versions; get_config() returns it.
 
     Attributes:
-        version: of h5stz.
-        format_version: of the streams that it writes (docs/format.md).
-        filter_id: of the filter in HDF5 files.
-        hdf5_version: of the HDF5 that h5py uses.
-        registered_filters: {"h5stz": file of the plug-in}; empty if that HDF5 does not have the filter.
+        version: version of h5stz.
+        format_version: version of the stream format that h5stz writes (docs/format.md).
+        filter_id: number of the filter in HDF5 files.
+        hdf5_version: version of the HDF5 that h5py uses.
+        registered_filters: {"h5stz": file of the plug-in}; empty if the filter is not registered with that HDF5.
     """
 
     version: str
@@ -40,7 +40,11 @@ class Config(NamedTuple):
 
 
 def get_config() -> Config:
-    """What is installed here, and whether h5py's HDF5 has the filter, much as hdf5plugin.get_config() tells it."""
+    """The installed versions, and whether the filter is registered with h5py's HDF5. Similar to hdf5plugin.get_config().
+
+    Returns:
+        Config
+    """
     available = bool(h5py.h5z.filter_avail(_core.FILTER_ID))
     return Config(
         _core.VERSION,
@@ -52,18 +56,18 @@ def get_config() -> Config:
 
 
 def plugin_path(connector: bool = False) -> str:
-    """What HDF5_PLUGIN_PATH (str) must name for programs outside Python: the directory of ``libh5stz.so``.
+    """The directory of ``libh5stz.so`` (str), for HDF5_PLUGIN_PATH in programs outside Python.
 
     Args:
-        connector: also the directory of the VOL connector. They are apart because HDF5 1.14 and newer try every connector that
-            they find on a file that they cannot open, and forget why they could not.
+        connector: True adds the directory of the VOL connector. It has a directory of its own because HDF5 1.14 and newer try
+            every connector they find on a file that they cannot open, which hides the real error.
     """
     return os.pathsep.join(os.path.join(_PACKAGE, folder) for folder in ("plugins", "connector")[: 2 if connector else 1])
 
 
 @cache
 def _load() -> ctypes.CDLL:
-    """The plug-in, which _core has loaded; HDF5 keeps pointers into it."""
+    """The plug-in, which _core has loaded. It stays loaded because HDF5 keeps pointers into it."""
     library = ctypes.CDLL(_FILE)
     library.H5PLget_plugin_info.restype = ctypes.c_void_p
     library.H5PLget_plugin_info.argtypes = []
@@ -71,10 +75,12 @@ def _load() -> ctypes.CDLL:
 
 
 def last_error() -> str | None:
-    """The latest error of the filter in this process (str), in whichever thread and copy of HDF5, or None if there was none.
+    """The latest error message of the filter in this process (str), from any thread and copy of HDF5; None if there was no
+    error.
 
-    HDF5's error stack has the message too, and h5py and PyTables show it. netCDF4 says "HDF error" and no more: ask here then.
-    The plug-in must be the one of plugin_path(). Where the environment sets H5STZ_STDERR=1, the filter prints its errors too.
+    Use it where a program hides the message: netCDF4 reports only "HDF error". h5py and PyTables show the message themselves,
+    from HDF5's error stack. The plug-in must be the one of plugin_path(). With the environment variable H5STZ_STDERR=1 the
+    filter also prints its errors.
     """
     ask = _load().stz_h5_last_error
     ask.restype, ask.argtypes = ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_size_t]
@@ -83,16 +89,17 @@ def last_error() -> str | None:
 
 
 def register(everywhere: bool = True) -> None:
-    """Registers the filter with the copies of HDF5 in this process; `import h5stz` does so. Harmless to repeat.
+    """Registers the filter with the copies of HDF5 in this process. `import h5stz` calls it; it may be called again.
 
     Args:
-        everywhere: True: with h5py's copy of HDF5; with all others that are loaded, such as those of netCDF4 and PyTables; and
-            with those that will be loaded, in this process and in child processes: HDF5_PLUGIN_PATH gets plugin_path() and, if
-            it was not set, the places in which HDF5 looks by default. False: with h5py's alone; the others forget it again, and
-            the variable gets back what it held. The environment variable H5STZ_EVERYWHERE=0 has the same effect.
+        everywhere: True registers the filter with h5py's copy of HDF5, with all other loaded copies (such as those of netCDF4
+            and PyTables), and with copies that are loaded later, in this process and in child processes. For the later ones it
+            adds plugin_path() to the environment variable HDF5_PLUGIN_PATH; if the variable was not set, it also adds HDF5's
+            default directories. False registers the filter with h5py's copy only, removes it from the others and restores the
+            variable. The environment variable H5STZ_EVERYWHERE=0 has the effect of False.
 
     Raises:
-        ImportError: h5py's HDF5 did not accept the filter, such as one built without plug-ins.
+        ImportError: h5py's HDF5 did not accept the filter, for example because it was built without plug-ins.
     """
     h5py.h5z.register_filter(_load().H5PLget_plugin_info())
     if not h5py.h5z.filter_avail(_core.FILTER_ID):
@@ -113,7 +120,7 @@ _told: list[libraries.Library] = []
 
 
 def _export() -> None:
-    """Tells all copies of HDF5 but h5py's where the filter is."""
+    """Tells all copies of HDF5 except h5py's where the filter is."""
     directory = plugin_path()
     path = os.environ.get(_VARIABLE)
     directories = default_directories() if path is None else path.split(os.pathsep)
@@ -141,14 +148,14 @@ def _unexport() -> None:
 
 
 def variable_at_import() -> str | None:
-    """What HDF5_PLUGIN_PATH held when this package was imported: what the shell has told its programs."""
+    """The value that HDF5_PLUGIN_PATH had when this package was imported, i.e. the one from the shell."""
     return _AT_IMPORT
 
 
 def default_directories(of_packages: bool = True) -> list[str]:
-    """Where copies of HDF5 look if the variable is not set, as far as there are such directories: once set it replaces them.
+    """The existing directories that HDF5 searches if HDF5_PLUGIN_PATH is not set. Setting the variable replaces them.
 
-    of_packages: also where Python packages have plug-ins of their own.
+    of_packages: also the plug-in directories of Python packages.
     """
     places = [os.fsdecode(h5py.h5pl.get(index)) for index in range(h5py.h5pl.size())]
     if of_packages and (netcdf4 := importlib.util.find_spec("netCDF4")):

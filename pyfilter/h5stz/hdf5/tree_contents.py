@@ -1,4 +1,4 @@
-"""What an HDF5 file contains: the datasets with all their paths, and which of them others use as coordinates."""
+"""The contents of an HDF5 file: its datasets with all their paths, and which of them are coordinates of others."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _NAMING = (*cf_names.REFERENCES, "axes")  # the last one is NeXus's, of groups
 
 
 class Contents:
-    """The datasets of a file. `lost`: as of objects.hard_links().
+    """The datasets of a file. `lost`: as for objects.hard_links().
 
     Attributes:
-        paths: of each dataset, by hard links.
-        array_bytes: what the samples of all take in memory.
-        coordinates: datasets that are scales of dimensions, or that an attribute of a dataset or a group names.
+        paths: for each dataset, its paths of hard links.
+        array_bytes: size of all samples in memory.
+        coordinates: datasets that are dimension scales, or that an attribute of a dataset or group names.
     """
 
     def __init__(self, file: h5py.File, lost: Lost | None = None) -> None:
@@ -52,7 +52,7 @@ class Contents:
         self._note_named(h5py.Dataset(item), h5py.Group(group))
 
     def _note_named(self, item: Any, group: h5py.Group) -> None:
-        """Notes the datasets that attributes of an object name, as seen from a group: in it, or in one of those around it."""
+        """Records the datasets that attributes of an object name, in its group or an enclosing one."""
         if not h5py.h5a.get_num_attrs(item.id):
             return
         for name in _NAMING:
@@ -63,7 +63,7 @@ class Contents:
 
 
 def _sought(group: h5py.Group, name: str) -> Identity | None:
-    """The dataset that a name means, seen from a group. The name may be any text, and names of groups may be any bytes."""
+    """The dataset that a name means in a group. The name may be any text, and names of groups may be any bytes."""
     path = name_of(group)
     while path:
         if (found := found_dataset(group.file, posixpath.join(path, name))) is not None:

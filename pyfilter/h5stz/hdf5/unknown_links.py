@@ -1,6 +1,6 @@
-"""Copies user-defined links, whose kinds only one program knows. HDF5 reads and copies links of registered kinds only.
+"""Copies user-defined links, whose kinds only one program knows. HDF5 reads and copies only links of registered kinds.
 
-So the kind is registered for the time of a copy, with functions that follow no link and return its bytes.
+A kind is therefore registered during the copy, with functions that follow no link and return its bytes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _leads_nowhere = _Follow(lambda *_: -1)
 
 
 def copied(group: h5py.h5g.GroupID, name: bytes, made: h5py.h5g.GroupID, properties: h5py.h5p.PropLCID, kind: int) -> bool:
-    """Makes a link in `made` that has the name, the kind and the bytes of one in `group`.
+    """Creates in `made` a link with the name, the kind and the bytes of a link in `group`.
 
     Returns:
-        False where this HDF5 cannot do that, or the program has registered the kind itself.
+        False if this HDF5 cannot do that, or if the program has registered the kind itself.
     """
     register = calls.function("H5Lregister", ctypes.c_int, ctypes.POINTER(_Class))
     unregister = calls.function("H5Lunregister", ctypes.c_int, ctypes.c_int)
@@ -69,7 +69,7 @@ def copied(group: h5py.h5g.GroupID, name: bytes, made: h5py.h5g.GroupID, propert
 
 
 def _asked(group: h5py.h5g.GroupID, name: bytes) -> bool:
-    """Makes HDF5 ask for the bytes of a link."""
+    """Makes HDF5 query the bytes of a link."""
     for function in ("H5Lget_info2", "H5Lget_info1", "H5Lget_info"):
         ask = calls.function(function, ctypes.c_int, _Identifier, ctypes.c_char_p, ctypes.c_void_p, _Identifier)
         if ask is not None:

@@ -1,4 +1,4 @@
-"""Which parts of a dataset were ever written: of one that is sparse, reading all would take for ever."""
+"""The parts of a dataset that were ever written. Reading all of a sparse dataset could take forever."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from h5stz.slabs import Box, each_box
 
 
 def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[Box]:
-    """Boxes of at most `extents`, of a grid that covers the first dataset, with all that was written to any of them.
+    """Boxes of at most `extents`, from a grid over the first dataset, that contain everything written to any of the datasets.
 
-    The datasets have one shape. What lies in no box has the fill value. A dataset without chunks counts as written.
+    The datasets have the same shape. Samples outside the boxes have the fill value. A dataset without chunks counts as
+    written.
     """
     shape = datasets[0].shape
     if not any(dataset.id.get_storage_size() for dataset in datasets) and not any(map(_is_elsewhere, datasets)):
@@ -38,7 +39,7 @@ def written_boxes(extents: Sequence[int], *datasets: h5py.Dataset) -> Iterator[B
 
 
 def written_bytes(dataset: h5py.Dataset) -> int:
-    """Of array_bytes(), those of the samples whose chunks are stored; without chunks, all if anything is stored."""
+    """The part of array_bytes() in stored chunks. Without chunks: all, if anything is stored."""
     if not dataset.id.get_storage_size() and not _is_elsewhere(dataset):
         return 0
     shape, chunks = dataset.shape, dataset.chunks
@@ -54,12 +55,12 @@ def written_bytes(dataset: h5py.Dataset) -> int:
 
 
 def _is_elsewhere(dataset: h5py.Dataset) -> bool:
-    """Whether what it shows is in other datasets or files, of which its storage size tells nothing."""
+    """True if the samples are in other datasets or files, so that the storage size tells nothing."""
     return bool(dataset.is_virtual or dataset.id.get_create_plist().get_external_count())
 
 
 def _offsets(dataset: h5py.Dataset) -> list[tuple[int, ...]]:
-    """The first elements of all chunks that are stored and lie in the dataset at least in part."""
+    """Indices of the first elements of all stored chunks that are at least partly inside the dataset."""
     found: list[Any] = []
     if hasattr(dataset.id, "chunk_iter"):
         dataset.id.chunk_iter(found.append)

@@ -59,13 +59,15 @@ def lines(words: tuple[int, ...], variables: Sequence[str] = ()) -> dict[str, st
 
 
 def run_line(text: str) -> str:
-    """A line that compresses what `h5stz run --compress` takes: no 1-D coordinates, no integers. `text`: as of str(STZ)."""
+    """A command line that compresses with `h5stz run --compress`, which skips 1-D coordinates and integers. `text`: as
+    str(STZ).
+    """
     # The type of the fill value is that of each dataset.
     options = ",".join(part for part in text.split(",") if not part.startswith("dtype="))
     return f"h5stz run --compress {_quoted(f'/*={options}')} -- nccopy -k nc4 -F none IN.nc OUT.nc"
 
 
 def _quoted(text: str) -> str:
-    """One word of a shell line, in quotes also where a shell needs none: lists with commas are read more easily so."""
+    """A word of a shell line, always in quotes, because lists with commas are easier to read that way."""
     quoted = shlex.quote(text)
     return f"'{text}'" if quoted == text else quoted

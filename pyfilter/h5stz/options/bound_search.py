@@ -1,7 +1,7 @@
-"""Finds an absolute bound with which data have a wanted property that falls as the bound grows, such as a PSNR or a size.
+"""Finds an absolute bound with a wanted property that decreases as the bound grows, such as PSNR or size.
 
-The property is measured, so it may jump where the encoder decides otherwise: a bracket is narrowed by the secant rule in
-log(bound), and where it closes on a jump, bounds around it are tried.
+The property is measured and may jump where the encoder decides differently. A bracket is narrowed by the secant rule in
+log(bound). If it closes on a jump, bounds around it are tried.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _AROUND = 1.5
 
 @dataclass(frozen=True)
 class Tried:
-    """A bound with its level, and how far that is above the aim."""
+    """A bound, its level, and the distance of the level above the target."""
 
     bound: float
     level: float
@@ -32,10 +32,10 @@ class Tried:
 
 @dataclass(frozen=True)
 class Window:
-    """What is wanted: levels in target + [0, width]; the search is content `margin` inside of that.
+    """The wanted levels: target + [0, width]. The search stops `margin` inside of that.
 
-    Where measurements of one bound differ by nearly `width` or more, the lowest is held within `narrowest` of the target.
-    `per_decade`: by how much the level falls, about, when the bound grows tenfold.
+    If measurements of one bound differ by nearly `width` or more, the lowest must be within `narrowest` of the target.
+    `per_decade`: approximate decrease of the level when the bound grows tenfold.
     """
 
     target: float
@@ -45,15 +45,15 @@ class Window:
     per_decade: float
 
     def has(self, lowest: float, spread: float) -> bool:
-        """Whether all levels from `lowest` to `lowest` + `spread` are wanted."""
+        """True if all levels from `lowest` to `lowest` + `spread` are wanted."""
         return lowest >= self.target and lowest + spread <= self.target + self.width
 
 
 class BoundSearch:
-    """Brackets the window, narrows the bracket, then tries what is around it.
+    """Brackets the window, narrows the bracket, then tries bounds around it.
 
     Attributes:
-        better, worse: the nearest bounds that were tried on either side of the aim.
+        better, worse: the nearest tried bounds on either side of the target.
     """
 
     def __init__(self, window: Window, largest: float) -> None:
@@ -63,11 +63,11 @@ class BoundSearch:
         self.worse: Tried | None = None
 
     def restart(self) -> None:
-        """Forgets what was tried."""
+        """Forgets the tried bounds."""
         self.better = self.worse = None
 
     def narrow(self, bound: float, measure: Measure) -> float | None:
-        """A bound whose levels are in the window, starting from a guess; None if the bracket closed without one."""
+        """A bound whose levels are in the window, from an initial guess; None if the bracket closed without one."""
         allowed = None
         margin = self.window.margin
         for _ in range(_ROUNDS):
@@ -90,12 +90,12 @@ class BoundSearch:
         return allowed
 
     def below(self, exact: float, measure: Measure) -> float | None:
-        """A bound in the window below all that were tried, which were too large; None if there is none.
+        """A bound in the window below all tried bounds, which were too large; None if there is none.
 
-        Where a few samples are much larger than all others, such bounds are a tiny share of the range.
+        If a few samples are much larger than all others, such bounds are a tiny fraction of the range.
 
         Args:
-            exact: the level without loss, above the window.
+            exact: the level of lossless compression, above the window.
         """
         assert self.worse is not None
         low, high = math.log(sys.float_info.min), math.log(self.worse.bound)
@@ -116,7 +116,7 @@ class BoundSearch:
         return None
 
     def _next(self, bound: float) -> float | None:
-        """The bound to try after `bound`, or None when the bracket is closed."""
+        """The bound to try after `bound`; None if the bracket is closed."""
         if self.better is None or self.worse is None:
             tried = self.better or self.worse
             assert tried is not None

@@ -1,4 +1,4 @@
-"""Absolute bounds from what users ask for: a share of the range, or a PSNR, over the whole dataset."""
+"""Resolves a relative bound or a PSNR of the whole dataset to an absolute bound."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _BATCH = 1 << 18
 
 
 class RangeError(StzError):
-    """The range of data, or a share of it, exceeds float64."""
+    """The range of the data, or a fraction of it, exceeds float64."""
 
 
 class NoRangeError(StzError):
-    """Data whose valid numbers are all the same, or that have none, have no PSNR."""
+    """The data have fewer than two different valid numbers, so their PSNR is undefined."""
 
 
 def range_of(extremes: Extremes | None) -> float:
-    """high - low as a float; RangeError if float64 cannot hold it. 0.0 where nothing is valid."""
+    """high - low as a float; 0.0 without valid numbers. RangeError if float64 cannot hold it."""
     if extremes is None:
         return 0.0
     try:
@@ -52,7 +52,7 @@ def range_of(extremes: Extremes | None) -> float:
 
 
 def nothing_valid(option: str) -> str:
-    """Why data without a valid number have no bound by this option."""
+    """The message for data without a valid number, which have no bound by this option."""
     return (
         f"{option}= refers to the range of the valid numbers, and data without a valid number have none (all are NaN, "
         "infinite, masked or the fill value): give the bound itself, absolute=, or lossless=True, which is as small"
@@ -60,7 +60,7 @@ def nothing_valid(option: str) -> str:
 
 
 def relative_bound(relative: float, extremes: Extremes | None) -> float:
-    """relative * (high - low): neither above the exact product nor above the product in float64 arithmetic."""
+    """relative * (high - low), not above the exact product and not above the product in float64 arithmetic."""
     bound = relative * range_of(extremes)
     if math.isinf(bound):
         raise RangeError(
@@ -80,35 +80,36 @@ def psnr_settings(
     candidates: Sequence[Settings],
     chunks: tuple[int, ...] | None = None,
 ) -> Settings:
-    """Settings whose bound gives the whole of `data` a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
+    """Settings with a bound that gives all of `data` a PSNR in [psnr, psnr + WINDOW] dB, measured with the codec.
 
-    Each of the candidates gets a bound, and the one with the fewest bytes is taken.
+    A bound is found for each candidate, and the candidate with the fewest bytes is returned.
 
-    Where every bound either gives less or stores the data exactly, which is then also shorter (few distinct values, numbers on
-    a grid), it is one that stores them exactly.
+    It may be that every bound either gives a lower PSNR or stores the data losslessly, which is then also shorter (few
+    distinct values, numbers on a grid). The result is then a bound that stores them losslessly.
 
-    PSNR is 20 log10(range / rmse) over the valid samples (the numbers of complex ones). Errors depend a little on how the
-    dataset is cut into chunks. Without `chunks` tiny, small and large ones are measured: all reach `psnr`. Besides, the bound
-    is not larger than one with which errors that are spread evenly up to it have that PSNR. This does not prove that chunks of
-    any shape reach it, and the PSNR may be higher than the window.
+    PSNR is 20 log10(range / rmse) over the valid samples (both components of complex ones). Errors depend slightly on the
+    chunks. Without `chunks`, tiny, small and large chunks are measured, and all reach `psnr`. In addition, the bound is not
+    larger than one at which evenly distributed errors have that PSNR. This does not prove that other chunk shapes reach it,
+    and the PSNR may be above the window.
 
     Args:
         psnr: target in dB.
         data: array-like, the whole dataset.
         extremes: of its valid numbers.
-        candidates: settings to compress with, but for the bound.
-        chunks: shape of the chunks that the dataset will be stored in, None if not known.
+        candidates: settings without a bound.
+        chunks: chunk shape of the dataset; None if unknown.
 
     Raises:
-        NoRangeError: constant data, or nothing valid.
-        StzError: no bound gives this PSNR; RangeError: float64 cannot hold the range.
+        NoRangeError: constant data, or no valid numbers.
+        StzError: no bound gives this PSNR.
+        RangeError: float64 cannot hold the range.
     """
     width = range_of(extremes)
     if width == 0:
         reason = (
             nothing_valid("psnr")
             if extremes is None
-            else "psnr= has no meaning for constant data: use lossless=True, which is as small"
+            else "psnr= is undefined for constant data: use lossless=True, which is as small"
         )
         raise NoRangeError(reason, _BOUND_ERROR)
     searches = [_Search(psnr, width, data, settings, chunks) for settings in candidates]
@@ -119,7 +120,7 @@ def psnr_settings(
 
 
 class _Search:
-    """Searches with all that is measured of the data, first of a part of them where they are large."""
+    """Searches a bound with all measurements of the data; for large data first with those of a part."""
 
     def __init__(
         self, psnr: float, width: float, data: ArraySource, settings: Settings, chunks: tuple[int, ...] | None
@@ -134,7 +135,7 @@ class _Search:
         self.search = BoundSearch(Window(psnr, WINDOW, margin=0.1, narrowest=0.15, per_decade=20), width)
 
     def run(self) -> bool:
-        """Whether a bound complies; then `settings` have it."""
+        """True if a bound was found; `settings` then has it."""
         bound = self._bound()
         if bound is not None:
             self.settings = self.settings.replace(bound=bound)
@@ -142,7 +143,7 @@ class _Search:
 
     @property
     def size(self) -> int:
-        """Bytes with the bound that was found."""
+        """Compressed bytes with the bound that was found."""
         return self.sizes[self.settings.bound]
 
     def _bound(self) -> float | None:
@@ -150,10 +151,10 @@ class _Search:
         return bound if bound is None or self.chunks_are_known else self._for_any_chunks(bound)
 
     def _for_any_chunks(self, bound: float) -> float:
-        """The bound, or a smaller one with which the PSNR is reached although other chunks may have larger mean errors.
+        """The bound, or a smaller one that reaches the PSNR even if other chunks have larger mean errors.
 
-        In the chunks that were measured, samples may be predicted so well that errors are mostly much smaller than the bound,
-        and in others not. Errors that are spread evenly up to the bound are what remains then.
+        In the measured chunks, predictions may be so good that most errors are much smaller than the bound; in other chunks
+        they may not be. Errors are then at worst evenly distributed up to the bound.
         """
         root = self.width * 10 ** (-self.psnr / 20)  # of the mean squared error
         cap = root * math.sqrt(3) * 10 ** (-_CAP_MARGIN / 20)
@@ -181,12 +182,12 @@ class _Search:
         return self.search.narrow(guess, everywhere) or self.search.probe(probes, everywhere) or self._exact()
 
     def _exact(self) -> float | None:
-        """The nearest bound that is no larger than the aim, if data are stored exactly with it, perhaps as with all others."""
+        """The nearest bound not above the target, if it stores the data losslessly, as perhaps all others do."""
         better = self.search.better
         return better.bound if better and math.isinf(better.level) else None
 
     def _levels(self, bound: float, partitions: list[list[Box]]) -> tuple[float, float]:
-        """The lowest PSNR of any partition, and how much higher the highest one is."""
+        """The lowest PSNR of any partition, and how much higher the highest is."""
         settings = self.settings.replace(
             bound=bound, layer_bounds=tuple(each for each in self.settings.layer_bounds if each > bound)
         )
@@ -197,7 +198,7 @@ class _Search:
         return min(levels), max(levels) - min(levels) if math.isfinite(max(levels)) else 0.0
 
     def failure(self) -> str:
-        """Why run() found no bound, with the nearest ones."""
+        """The error that run() found no bound, with the nearest bounds."""
         tried = filter(None, (self.search.better, self.search.worse))
         near = [f"absolute={each.bound:.6g} gives {each.level:.2f} dB" for each in tried]
         return (
@@ -208,7 +209,7 @@ class _Search:
 
 
 def _chunk_extents(shape: Sequence[int], samples: int) -> list[int]:
-    """A chunk of so many of these data: equal extents on all axes that are long enough."""
+    """A chunk of this many samples of the data: equal extents on all axes that are long enough."""
     extents, left = [1] * len(shape), samples
     for rank, axis in zip(range(len(shape), 0, -1), sorted(range(len(shape)), key=shape.__getitem__), strict=True):
         extents[axis] = max(1, min(shape[axis], round(left ** (1 / rank))))
@@ -217,7 +218,7 @@ def _chunk_extents(shape: Sequence[int], samples: int) -> list[int]:
 
 
 def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> Array:
-    """A piece at the end of a dataset as HDF5 stores it, in a whole chunk; the rest is the fill value, or 0."""
+    """A piece at the end of a dataset as the whole chunk that HDF5 stores. The rest is the fill value, or 0."""
     if chunk is None or piece.shape == chunk:
         return piece
     padded = np.zeros(chunk, piece.dtype)
@@ -230,9 +231,9 @@ def as_chunk(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> A
 def stored_with(
     settings: Settings, samples: Array, chunk: tuple[int, ...] | None, shape: Sequence[int]
 ) -> tuple[Settings, ...]:
-    """The Settings with which a chunk of data of this shape may be stored.
+    """The possible Settings of a chunk of data of this shape.
 
-    Data of a single chunk may be stored with the filter, which has its own Settings for it, or without it.
+    A single chunk may be stored with the filter, which has its own Settings for it, or without it.
     """
     if chunk is None:
         return (settings,)
@@ -243,7 +244,7 @@ def stored_with(
 def _psnr(
     data: ArraySource, boxes: list[Box], settings: Settings, width: float, chunk: tuple[int, ...] | None
 ) -> tuple[float, int]:
-    """The PSNR in dB over the valid samples of these boxes, inf where nothing differs; bytes of their streams."""
+    """The PSNR in dB over the valid samples of these boxes (inf if nothing differs), and the bytes of their streams."""
     squares, count, size = 0.0, 0, 0
     excluded = () if settings.fill is None else (settings.fill,)
     for box in boxes:
@@ -259,14 +260,14 @@ def _psnr(
 
 
 def _squares(original: Array, whole: Array, keep: Array, settings: Settings, width: float) -> tuple[float, int]:
-    """The sum of the squared errors of samples in the stream of their chunk, in units of width^2; and the size of that stream.
+    """The sum of squared errors of samples in units of width^2, and the size of the stream of their chunk.
 
     Args:
         original: the samples.
         whole: the chunk, which begins with them.
-        keep: which parts of them count.
+        keep: which of their components count.
         settings: to encode with.
-        width: what errors are divided by.
+        width: divisor for the errors.
     """
     decoded = np.empty_like(whole)
     stream = settings.encode(whole)
@@ -282,7 +283,7 @@ def _squares(original: Array, whole: Array, keep: Array, settings: Settings, wid
 
 
 def _difference(values: Array, others: Array) -> Array:
-    """|values - others| as float64; in integers where float64 cannot hold them."""
+    """values - others| as float64, computed in integers if float64 cannot hold them."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == 8:
         high, low = np.maximum(values, others), np.minimum(values, others)
         exact: Array = high.astype("u8") - low.astype("u8")

@@ -20,11 +20,11 @@ SMALL = 4 << 10  # bytes: of smaller chunks, what a stream says of itself is a g
 
 
 def warn_if_small(chunk: Sequence[int], dtype: npt.DTypeLike, stacklevel: int) -> None:
-    """Warns of chunks that hardly get smaller; `stacklevel` as of warnings.warn, from the caller of this function on."""
+    """Warns about chunks too small to compress well. `stacklevel` as for warnings.warn, counted from the caller."""
     size = math.prod(chunk) * np.dtype(dtype).itemsize
     if size < SMALL:
         warnings.warn(
-            f"chunks {tuple(chunk)} have {counted(size, 'byte')}: those of less than 4 KiB hardly get smaller, best are 1 to "
+            f"chunks {tuple(chunk)} have {counted(size, 'byte')}: chunks of less than 4 KiB hardly get smaller, best are 1 to "
             "64 MiB (h5stz.suggest_chunks)",
             UserWarning,
             stacklevel + 1,
@@ -35,25 +35,27 @@ def warn_if_small(chunk: Sequence[int], dtype: npt.DTypeLike, stacklevel: int) -
 def suggest_chunks(
     shape: Iterable[int], dtype: npt.DTypeLike, target_bytes: int = TARGET, append_axis: int | None = None
 ) -> tuple[int, ...]:
-    """A chunk shape for `create_dataset(chunks=...)`.
+    """Suggests a chunk shape for `create_dataset(chunks=...)`.
 
-    Large chunks compress better and faster than small ones, and region reads decode blocks, not chunks. So a chunk is the
-    whole array up to `target_bytes`; else its longest axes are cut into parts of equal length, multiples of 32.
+    Large chunks compress better and faster than small ones, and region reads decode only the blocks they need. The chunk is
+    therefore the whole array if it fits in `target_bytes`. Otherwise the longest axes are split into equal parts whose lengths
+    are multiples of 32.
 
     Args:
-        shape: of the dataset; an axis of length 0 (one that will grow) counts as 32.
-        dtype: of the dataset.
-        target_bytes: most that a chunk has, unless 32 samples along each axis have more; at least 1.
-        append_axis: the axis along which the dataset grows a plane at a time. A chunk has 8 planes across it, or fewer if
-            `target_bytes` do not hold 8 of 32 samples along each other axis: every plane that is written compresses its
-            chunks anew. Give the option of the same name to `STZ` too.
+        shape: shape of the dataset. An axis of length 0 (one that will grow) counts as 32.
+        dtype: dtype of the dataset.
+        target_bytes: largest chunk size in bytes, at least 1. A chunk of 32 samples along each axis may exceed it.
+        append_axis: the axis along which the dataset grows plane by plane. A chunk has 8 planes along it. It has fewer if 8
+            planes of 32 samples along each other axis exceed `target_bytes`. Few planes are good because every appended plane
+            compresses its chunks again. Pass the same `append_axis` to `STZ`.
 
     Returns:
-        tuple of ints, as long as `shape`.
+        tuple of ints, one for each axis of `shape`.
 
     Raises:
-        StzError: (a ValueError) a scalar, a negative extent, no room for a sample, or an axis that there is not.
-        StzTypeError: (a TypeError too) no dtype.
+        StzError: (a ValueError) a scalar shape, a negative extent, `target_bytes` below 1, or an `append_axis` that does not
+            exist.
+        StzTypeError: (also a TypeError) `dtype` is not a dtype, or `shape` is not a tuple of ints.
     """
     try:
         width = np.dtype(dtype).itemsize
@@ -80,7 +82,7 @@ def suggest_chunks(
 
 
 def _cut(extents: list[int], width: int, target_bytes: int) -> tuple[int, ...]:
-    """The chunk of at most `target_bytes`, or 32 along each axis, for elements of `width` bytes."""
+    """A chunk of at most `target_bytes`, but at least 32 along each axis, for elements of `width` bytes."""
     chunk, parts = list(extents), [1] * len(extents)
     while math.prod(chunk) * width > target_bytes:
         axis = max(range(len(chunk)), key=lambda a: chunk[a])

@@ -1,4 +1,4 @@
-"""Which number of the data is the fill value: the one that is given, that of a mask, or one that the data show themselves."""
+"""Determines the fill value of data: given, from a mask, or detected."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
 
 class Scan:
-    """Looks at the numbers of data, each piece no more often than is needed.
+    """Inspects the numbers of data, reading each slab no more often than necessary.
 
     Attributes:
         source: the data.
-        exact: whether a bound depends on what is found: then everything is looked at, else an evenly spread sample.
-        masked: whether the data are a masked array.
+        exact: True if a bound depends on the result, so that all data are read; otherwise an evenly spread sample.
+        masked: True if the data are a masked array.
     """
 
     def __init__(self, source: ArraySource, exact: bool) -> None:
@@ -38,13 +38,13 @@ class Scan:
         self._sample: Array | None = None
 
     def extremes(self, excluded: tuple[int, ...]) -> Extremes | None:
-        """The Extremes of all numbers without the fill values of these bits."""
+        """The Extremes of all numbers except fill values with these bits."""
         if excluded not in self._extremes:
             self._extremes[excluded] = validity.extremes(self._pieces(), excluded)
         return self._extremes[excluded]
 
     def sample(self) -> Array:
-        """A contiguous array of enough samples for a hint."""
+        """A contiguous array with enough samples for a hint."""
         if self._plain is not None:
             return self._plain if self._plain.flags.c_contiguous else validity.sample(self._plain, self._plain.size)
         if self._sample is None:
@@ -54,7 +54,7 @@ class Scan:
         return self._sample
 
     def mask_fills(self) -> set[int | float]:
-        """The fill values of those pieces in which samples are masked."""
+        """The fill values of the slabs that have masked samples."""
         if self._plain is None:
             if self.exact:
                 self.extremes(())
@@ -73,12 +73,12 @@ class Scan:
 def fill_value_of(
     fill_value: Real | Literal[False] | None, scan: Scan | None, dtype: DType | None, settings: Settings
 ) -> tuple[int | None, str | None]:
-    """(bits, origin) of the fill value, (None, None) without one.
+    """(bits, origin) of the fill value; (None, None) if there is none.
 
     Args:
-        fill_value: as of STZ.
-        scan: of the data, if there are any.
-        dtype: of the data, if it is known.
+        fill_value: as for STZ.
+        scan: of the data, or None.
+        dtype: of the data, or None.
         settings: with the mode and the bound.
     """
     if fill_value is not None and fill_value is not False:
@@ -89,7 +89,7 @@ def fill_value_of(
     mask_fills = scan.mask_fills()
     if mask_fills:
         if fill_value is False or len(mask_fills) > 1:
-            raise StzError("the data are masked: give the number that masked samples are stored as with fill_value=", _OPTION)
+            raise StzError("the data are masked: give fill_value=, the number that is stored for masked samples", _OPTION)
         return elements.fill_bits(mask_fills.pop(), dtype), "masked array"
     if scan.masked:
         return None, None
@@ -101,11 +101,11 @@ def fill_value_of(
 
 
 def _given(fill_value: Real, dtype: DType | None) -> int | None:
-    """The bits of a fill value that was given."""
+    """The bits of a given fill value."""
     number = checked_number("fill_value", fill_value)
     if dtype is None:
         raise StzError(
-            f"fill_value={fill_value!r} needs to know the type: give data= or dtype= too, or give the dataset itself "
+            f"fill_value={fill_value!r} needs the type: give data= or dtype= too, or give the dataset itself "
             "this fillvalue and leave the option out",
             _ARGUMENT,
         )

@@ -1,4 +1,4 @@
-"""Checks of single options: each returns what is worked with, or raises the StzError that names the remedy."""
+"""Checks of single options. Each returns the value to use, or raises a StzError that names the remedy."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ BOUNDS = ("absolute", "relative", "psnr", "ratio", "pointwise_relative")
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads that `threads` means: itself if it is one, for None what H5STZ_THREADS says, or 1."""
+    """The number of threads: `threads`, or for None the number in H5STZ_THREADS, or 1."""
     if threads is None:
         return _core.threads_of_environment() or 1
     return checked_count("threads", threads, _core.CD_MAX_THREADS, default=1) or 1
 
 
 def verifies(verify: bool | None) -> bool:
-    """Whether content checks are compared: what `verify` says, for None what H5STZ_VERIFY says now."""
+    """True if content checks are compared: `verify`, or for None the present value of H5STZ_VERIFY."""
     from_environment = int(_core.verify_of_environment())
     return bool(checked_switch("verify", verify, {True: 1, False: 0, None: from_environment}))
 
 
 def checked_bound(numbers_given: Mapping[str, object], lossless: object) -> tuple[str, float]:
-    """(name, number) of the one bound that is given, among those of BOUNDS and lossless."""
+    """(name, number) of the single given bound, among BOUNDS and lossless."""
     if not isinstance(lossless, (bool, np.bool_)):
         raise StzTypeError(f"lossless={lossless!r} must be True or False", _MODE)
     given = {name: number for name, number in numbers_given.items() if number is not None}
@@ -64,16 +64,16 @@ def checked_bound(numbers_given: Mapping[str, object], lossless: object) -> tupl
         raise StzError(f"{name}={real!r} must be a finite number that is zero or more (lossless=True keeps every bit)", _BOUND)
     bound = float(real)
     if name == "pointwise_relative" and bound >= 1:
-        raise StzError(f"pointwise_relative={bound!r} must be below 1: it is a share of each sample", _BOUND)
+        raise StzError(f"pointwise_relative={bound!r} must be below 1: it is relative to each sample", _BOUND)
     if name == "psnr" and bound == 0:
         raise StzError("psnr=0 dB would allow errors as large as the range: give a greater one", _BOUND)
     if name == "ratio" and bound <= 1:
-        raise StzError(f"ratio={bound:g} must be above 1: bytes of the data over compressed ones", _BOUND)
+        raise StzError(f"ratio={bound:g} must be above 1: it is array bytes / compressed bytes", _BOUND)
     return name, bound
 
 
 def checked_dtype(data: ArraySource | None, dtype: npt.DTypeLike | None) -> DType | None:
-    """The dtype of the dataset, or None if it is not known; it must be one that can be compressed."""
+    """The dtype of the dataset, which must be compressible; None if it is unknown."""
     if data is not None and dtype is not None and np.dtype(dtype) != data.dtype:
         raise StzTypeError(f"dtype={np.dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
     if data is None and dtype is None:
@@ -84,7 +84,7 @@ def checked_dtype(data: ArraySource | None, dtype: npt.DTypeLike | None) -> DTyp
 
 
 def checked_chunks(chunks: object, data: ArraySource) -> tuple[int, ...] | None:
-    """The chunk shape to measure with: as given, or that of data which are stored in chunks, or None."""
+    """The chunk shape for measurements: the given one, or that of the data, or None."""
     if chunks is None:
         stored_in = getattr(data, "chunks", None)
         return tuple(stored_in) if stored_in and all(isinstance(extent, int) for extent in stored_in) else None
@@ -94,7 +94,7 @@ def checked_chunks(chunks: object, data: ArraySource) -> tuple[int, ...] | None:
 
 
 def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object) -> tuple[float, ...]:
-    """Errors of precision layers, falling and above 0; `layers` says nothing, or how many layers that makes."""
+    """Errors of precision layers, decreasing and above 0. `layers` must be the default or agree with their number."""
     if bounds is None:
         return ()
     most = _core.MAX_LAYERS - 1
@@ -108,18 +108,18 @@ def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object)
     if not 1 <= len(given) <= most or not falling:
         raise StzError(f"layer_bounds={given} must be 1 to {most} falling numbers above 0, in the units of the data", _OPTION)
     if layers not in (1, len(given) + 1):
-        raise StzError(f"layers={layers!r}: these layer_bounds make {len(given) + 1} layers: leave layers= away", _OPTION)
+        raise StzError(f"layers={layers!r}: these layer_bounds make {len(given) + 1} layers: omit layers=", _OPTION)
     return given
 
 
 def _without_axes(value: object) -> object:
-    """The number in an array without axes; everything else as it is."""
+    """The number in a 0-d array; other values unchanged."""
     item = getattr(value, "item", None)
     return item() if getattr(value, "shape", None) == () and not isinstance(value, np.generic) and callable(item) else value
 
 
 def checked_number(name: str, value: object) -> Real:
-    """A real number that float64 can hold: of Python or NumPy, or in an array without axes, as of xarray."""
+    """A real number in float64's range: of Python or NumPy, or in a 0-d array as of xarray."""
     value = _without_axes(value)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise StzTypeError(f"{name}={value!r} must be a number", _ARGUMENT)
@@ -142,7 +142,7 @@ def checked_count(name: str, value: object, largest: int, default: int | None = 
 
 
 def checked_axis(axis: object, rank: int | None = None) -> int:
-    """An axis that client data can name, of data with `rank` axes if that is known."""
+    """An axis number that client data can store, for data with `rank` axes if known."""
     axis = _without_axes(axis)
     if isinstance(axis, (bool, np.bool_)) or not isinstance(axis, numbers.Integral):
         raise StzTypeError(f"append_axis={axis!r} must be an integer, the number of an axis", _ARGUMENT)
@@ -154,7 +154,7 @@ def checked_axis(axis: object, rank: int | None = None) -> int:
 
 
 def checked_option(name: str, value: object, rank: int | None = None) -> int:
-    """The core's number of an option of its table, 0 for the default. rank: axes of the data, if it is known."""
+    """The core's number for an option of its table; 0 for the default. rank: number of axes of the data, if known."""
     choices = _core.CHOICES.get(name)
     if choices is not None:
         return checked_switch(name, value, choices) if True in choices else checked_choice(name, value, choices)
@@ -167,34 +167,34 @@ def checked_option(name: str, value: object, rank: int | None = None) -> int:
 
 
 def option_value(name: str, number: int) -> Any:
-    """What users give for a number of the core's table: the inverse of checked_option()."""
+    """The user's value for a number of the core's table: the inverse of checked_option()."""
     if name in _core.CHOICES:
         return elements.name_of(_core.CHOICES[name], number)
     return number - _core.COUNTS[name][2]
 
 
 def checked_choice(name: str, value: object, choices: Mapping[Any, int]) -> int:
-    """The core's code of one of the words that an option takes."""
+    """The core's code for a word."""
     if not isinstance(value, str) or value not in choices:
         raise StzError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}", _OPTION)
     return choices[value]
 
 
 def checked_switch(name: str, value: object, choices: Mapping[Any, int]) -> int:
-    """The core's code of True, False or None."""
+    """The core's code for True, False or None."""
     if value is not None and not isinstance(value, (bool, np.bool_)):
         raise StzTypeError(f"{name}={value!r} must be True, False or None", _OPTION)
     return choices[None if value is None else bool(value)]
 
 
 def checked_enhance(value: object, bound: str, layers: int) -> int:
-    """The core's code of an enhancement for a kind of bound."""
+    """The core's code for an enhancement, checked against the kind of bound."""
     if value is None or value is False or (isinstance(value, np.bool_) and not value):
         return 0
     if isinstance(value, (bool, np.bool_)):
         if bound not in ("psnr", "ratio", "lossless"):
             raise StzError(
-                f"enhance=True is for psnr= and ratio=; with {bound}= say enhance='strict', which keeps the bound, or "
+                f"enhance=True needs psnr= or ratio=; with {bound}= say enhance='strict', which keeps the bound, or "
                 "enhance='relaxed', with which errors may be up to 1.5 times the bound",
                 _OPTION,
             )
@@ -205,5 +205,5 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
     if layers > 1 and code != _core.CHOICES["enhance"]["strict"]:
         raise StzError("a filter (enhance=) is for full precision: with layers= only enhance='strict' is possible", _OPTION)
     if bound == "pointwise_relative":
-        raise StzError("enhance= is for absolute bounds, not for pointwise_relative=", _OPTION)
+        raise StzError("enhance= needs an absolute bound, not pointwise_relative=", _OPTION)
     return code

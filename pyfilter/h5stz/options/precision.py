@@ -1,4 +1,4 @@
-"""How precise a read has to be: which precision layers of the streams it takes."""
+"""The precision of a read: which precision layers of the streams it uses."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 @dataclass(frozen=True)
 class Precision:
-    """What a read asks for, at most one of both; neither: everything.
+    """The requested precision: at most one of max_error and layers; neither means full precision.
 
     Attributes:
-        max_error: largest distance from what was compressed, in the units of the data.
-        layers: the first so many precision layers, or all where a stream has fewer.
-        lenient: streams that are less precise than max_error give all they have, instead of an error.
-        enhance: samples as the enhancement of a stream makes them, if it has one; else as they were before.
+        max_error: largest permitted error against the compressed data, in the units of the data.
+        layers: number of precision layers; all if a stream has fewer.
+        lenient: True reads all layers of streams whose error exceeds max_error, instead of raising an error.
+        enhance: True returns enhanced samples if the stream has an enhancement, False the samples without it.
     """
 
     max_error: float | None = None
@@ -36,21 +36,21 @@ class Precision:
 
     @property
     def is_full(self) -> bool:
-        """Whether all layers are read."""
+        """True if all layers are read."""
         return self.max_error is None and self.layers is None
 
     @property
     def text(self) -> str:
-        """For the repr of what is read so."""
+        """Text for a repr."""
         if self.layers is not None:
             return f", {self.layers} layer{'s' if self.layers > 1 else ''}"
         return "" if self.max_error is None else f", errors up to {self.max_error:g}"
 
     def error_for(self, info: Mapping[str, Any]) -> float:
-        """What the reader of a stream, whose header says `info`, is told of errors; 0: all layers.
+        """The error to pass to the reader of a stream with the header `info`; 0: all layers.
 
         Raises:
-            StzError: the stream is known to be less precise.
+            StzError: the error of the stream is known to be larger.
         """
         layers = info["layers"]
         if self.layers is not None:
@@ -66,36 +66,36 @@ class Precision:
         if best > self.max_error and not self.lenient:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept when the data were compressed, errors of up to "
-                f"{best:g}: ask for that, or for all there is",
+                f"{best:g}: give a max_error of at least that, or none",
                 _BOUND,
             )
         return self.max_error
 
     def check(self, info: Mapping[str, Any], samples: Array) -> None:
-        """Judges what was read of a stream whose header, `info`, does not tell errors in the units of the data.
+        """Checks samples of a stream whose header `info` states no error in the units of the data.
 
         Raises:
-            StzError: max_error is less than what the bound allows for one of the samples, or nobody knows their errors.
+            StzError: the bound permits an error above max_error for one of the samples, or their errors are unknown.
         """
         if self.max_error in (None, math.inf) or self.lenient or best_error(info) is not None:
             return
         self.check_pointwise(max(float(info["bound"]), info["accumulated_bound"] or 0.0), info["mode"], info["fill"], samples)
 
     def check_pointwise(self, bound: float, mode: int, fill: int | None, samples: Array) -> None:
-        """The same for samples with a bound that is relative to what was compressed; of another mode nothing is known."""
+        """As check(), for a pointwise relative `bound` against the compressed data. Errors of other modes are unknown."""
         assert self.max_error is not None
         if mode != _core.MODES["pointwise_relative"] or bound >= 1:
             raise StzError(
-                f"max_error={self.max_error:g}: the data were compressed with loss before, and nobody knows how large their "
-                "errors are: leave max_error= away to read all there is",
+                f"max_error={self.max_error:g}: the data came from another lossy file, and their errors were not "
+                "recorded: omit max_error= to read with full precision",
                 _BOUND,
             )
         error = validity.absolute_error(bound, np.asarray(samples), () if fill is None else (fill,))
         if error > self.max_error:
             raise StzError(
                 f"max_error={self.max_error:g} is less than what was kept: the bound is {bound:g} of each sample, which allows "
-                f"errors of up to {error:g} here. Ask for that, or for all there is; with layers=2 or more when they are "
-                "compressed, errors are measured in the units of the data",
+                f"errors of up to {error:g} here. Give a max_error of at least that, or none. Data compressed with layers=2 or "
+                "more have errors measured in their units",
                 _BOUND,
             )
 
@@ -104,7 +104,7 @@ EVERYTHING = Precision()
 
 
 def earlier_error(info: Mapping[str, Any]) -> float:
-    """What the samples of a stream had lost before they were compressed, in the units of the data; infinity: not known."""
+    """The error that the samples of a stream had before compression, in the units of the data; infinity: unknown."""
     accumulated = info["accumulated_bound"]
     if accumulated is None or accumulated <= info["relaxed_bound"]:
         return 0.0
@@ -112,7 +112,7 @@ def earlier_error(info: Mapping[str, Any]) -> float:
 
 
 def whole_error(info: Mapping[str, Any]) -> float | None:
-    """The largest error of a stream at full precision, in the units of the data; None if its header does not tell."""
+    """The largest error of a stream at full precision, in the units of the data; None if its header does not state it."""
     measured, earlier = float(info["layers"][-1][1]), earlier_error(info)
     if math.isinf(earlier):
         return None
@@ -124,9 +124,9 @@ def whole_error(info: Mapping[str, Any]) -> float | None:
 
 
 def best_error(info: Mapping[str, Any]) -> float | None:
-    """The least error that a stream can be read with, as whole_error().
+    """The smallest error with which a stream can be read, as whole_error().
 
-    With point-wise bounds, fewer layers may have a smaller largest error than all of them have.
+    With pointwise relative bounds, fewer layers may have a smaller largest error than all layers.
     """
     whole = whole_error(info)
     if whole is None:
@@ -135,15 +135,15 @@ def best_error(info: Mapping[str, Any]) -> float | None:
 
 
 def precision_of_environment() -> Precision:
-    """What the environment variable H5STZ_MAX_ERROR asks for now of reads that nobody told how precise to be."""
+    """The precision in the environment variable H5STZ_MAX_ERROR, for reads without an explicit precision."""
     error = _core.max_error_of_environment()
     return Precision(max_error=error, lenient=True) if error else EVERYTHING
 
 
 def errors_by_layers(infos: Iterable[Mapping[str, Any]]) -> list[float]:
-    """The largest error of several streams, by their headers, with one layer, with two ... and with all.
+    """The largest error of several streams with one layer, with two, ... and with all, from their headers.
 
-    Of streams with fewer layers, all count. Empty if a header does not tell, or there is none.
+    For streams with fewer layers, all layers count. Empty if a header does not state the errors, or without streams.
     """
     errors: list[list[float]] = []
     for info in infos:
@@ -156,9 +156,9 @@ def errors_by_layers(infos: Iterable[Mapping[str, Any]]) -> list[float]:
 
 
 def checked_precision(max_error: SupportsFloat | None, layers: SupportsIndex | None) -> Precision:
-    """The Precision that arguments of a read ask for."""
+    """The Precision from the arguments of a read."""
     if max_error is not None and layers is not None:
-        raise StzError("max_error= and layers= say the same in two ways: give one of them", _ARGUMENT)
+        raise StzError("max_error= and layers= exclude each other: give one of them", _ARGUMENT)
     if layers is not None:
         return Precision(layers=checked_count("layers", layers, _core.MAX_LAYERS))
     if max_error is None:

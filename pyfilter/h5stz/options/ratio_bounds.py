@@ -1,4 +1,4 @@
-"""The absolute bound with which data take a wanted share of their size: found with estimates, settled by compressing."""
+"""Resolves a compression ratio to an absolute bound: found with estimates, confirmed by compressing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_GUESS = 1e-3  # of the range
 
 
 def ratio_window(ratio: float, array_bytes: float) -> Window:
-    """Streams of data of `array_bytes` bytes whose ratio is wanted, as the logarithm to the base 2 of their size."""
+    """The wanted Window for a ratio of data of `array_bytes` bytes; levels are log2 of the compressed size."""
     largest = math.log2(array_bytes / ratio)
     width = math.log2(1 + EXCESS)
     return Window(largest - width, width, margin=width / 8, narrowest=width / 4, per_decade=1.5)
@@ -35,16 +35,16 @@ def ratio_window(ratio: float, array_bytes: float) -> Window:
 def ratio_bound(
     ratio: float, data: ArraySource, extremes: Extremes | None, settings: Settings, chunks: tuple[int, ...] | None = None
 ) -> float:
-    """The absolute bound with which `data` are compressed `ratio` to 1.03 x `ratio` times, by the streams of their chunks.
+    """The absolute bound with which `data` are compressed by `ratio` to 1.03 x `ratio`, counting the streams of their chunks.
 
-    Where they are compressed more than that without loss it is 0.0.
+    0.0 if lossless compression reaches the ratio.
 
     Args:
-        ratio: bytes of the data over those of the streams, above 1.
+        ratio: array bytes / compressed bytes, above 1.
         data: array-like, the whole dataset.
         extremes: of its valid numbers.
-        settings: to compress with, but for the bound.
-        chunks: shape of the chunks that the dataset will be stored in; None: one, or large pieces.
+        settings: without a bound.
+        chunks: chunk shape of the dataset; None: one chunk, or large pieces.
 
     Raises:
         StzError: the ratio cannot be met, even with a bound as large as the range.
@@ -85,7 +85,7 @@ def _level(
     bound: float,
     chunk: tuple[int, ...] | None = None,
 ) -> tuple[float, float]:
-    """The logarithm of the size of the streams, as a Measure; with `chunk`, of whole chunks, also at the end of the data."""
+    """A Measure of log2 of the compressed size. With `chunk`: of whole chunks, also at the end of the data."""
     settings = settings.replace(bound=bound)
     stored = (elements.stored(slabs.piece(data, box), settings.fill) for box in boxes)
 
@@ -99,12 +99,12 @@ def _level(
 
 
 def _paddings(piece: Array, chunk: tuple[int, ...] | None, fill: int | None) -> tuple[int | None, ...]:
-    """What may lie in a chunk beyond the end of the data."""
+    """Possible contents of a chunk beyond the end of the data."""
     return (None, fill) if fill and chunk is not None and piece.shape != chunk else (fill,)
 
 
 def _failure(ratio: float, size: int, search: BoundSearch) -> str:
-    """Why no bound was found, with the nearest ones."""
+    """The error that no bound was found, with the nearest bounds."""
     tried = [each for each in (search.better, search.worse) if each]
     near = ", ".join(f"absolute={each.bound:.6g} gives {size / 2**each.level:.4g}" for each in tried)
     if search.worse is None:

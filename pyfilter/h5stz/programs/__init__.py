@@ -1,1 +1,1 @@
-"""Other programs with the filter within reach: `h5stz run`."""
+"""Runs other programs with the filter: `h5stz run`."""

@@ -1,7 +1,7 @@
-"""Rules for `h5stz run --compress`: which new datasets are compressed, and how, such as ``/rho*=absolute:1e-3,block=region``.
+"""Rules of `h5stz run --compress`: which new datasets are compressed and how, such as ``/rho*=absolute:1e-3,block=region``.
 
-The library inside of the program reads them itself (filter/intercept/compress_rules.h). They are checked here, where there is
-somebody to tell.
+The library inside the program parses the rules itself (filter/intercept/compress_rules.h). They are checked here first, where
+errors can be reported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 VARIABLE = "H5STZ_COMPRESS"
 CACHE_VARIABLE = "H5STZ_COMPRESS_CACHE"
 
-_FORM = "PATTERN=absolute:B, PATTERN=pointwise_relative:R or PATTERN=lossless, then ,block=region or ,fill_value=X where wanted"
+_FORM = "PATTERN=absolute:B, PATTERN=pointwise_relative:R or PATTERN=lossless, then for example ,block=region or ,fill_value=X"
 # The last "=BOUND" counts: a path may have such characters itself.
 _RULE = re.compile(
     r"(?P<pattern>.*)=(?P<options>(?P<bound>absolute|relative|psnr|pointwise_relative|lossless)(?:[=:,].*)?)", re.DOTALL
@@ -32,32 +32,32 @@ _SHARE = re.compile(r"\A(pointwise_relative[=:])([0-9.]+(?:[eE][+-]?[0-9]+)?)%")
 REASONS = {
     "type": "not of float16, float32 or float64",
     "rank": "a scalar",
-    "one axis": "1-D, as the scales of dimensions are: name it without wildcards",
+    "one axis": "1-D, like dimension scales: name it without wildcards",
     "small": "less than 64 KiB",
     "layout": "compact, external or virtual",
     "filters": "has filters of its own",
-    "allocation": "is to be allocated at once",
+    "allocation": "allocated at creation",
     "small chunks": "chunks of less than 4 KiB",
     "parallel": "in a file of parallel HDF5",
-    "refused": "HDF5 did not create it so",
+    "refused": "HDF5 refused to create it compressed",
 }
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule: its text as it was given, the pattern for paths, and the options as text."""
+    """A rule: its text as given, the pattern for paths, and the options as text."""
 
     text: str
     pattern: str
     options: str
 
     def line(self) -> str:
-        """The rule as the library inside of the program reads it."""
+        """The rule in the form that the library inside the program reads."""
         return f"{self.pattern}={self.options}"
 
 
 def parse(text: str) -> Rule:
-    """The Rule that `text` says; StzError if it is none, or one that cannot be kept to."""
+    """Parses a rule. Raises StzError if it is malformed or cannot be met."""
     match = _RULE.fullmatch(text)
     if not match:
         raise StzError(f"--compress {text!r}: give {_FORM}", _ARGUMENT)
@@ -80,6 +80,6 @@ def parse(text: str) -> Rule:
 
 
 def variables(rules: Sequence[Rule], cache: int | None = None) -> dict[str, str]:
-    """The environment variables, a dict, that carry `rules` to the library inside of the program; `cache`: MiB, or None."""
+    """The environment variables (a dict) that pass `rules` to the library inside the program. `cache`: MiB, or None."""
     carried = {VARIABLE: "\n".join(rule.line() for rule in rules)} if rules else {}
     return carried | ({CACHE_VARIABLE: str(cache)} if cache is not None else {})

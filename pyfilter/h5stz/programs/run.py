@@ -1,6 +1,6 @@
-"""Runs a program with the filter within reach: `h5stz run [--compress RULE] -- COMMAND ...`.
+"""Runs a program with the filter: `h5stz run [--compress RULE] -- COMMAND ...`.
 
-Where it reads HDF5 it decodes needed blocks only; datasets that it creates are compressed by the rules that are given.
+Its reads of HDF5 files decode only the needed blocks. Datasets that it creates are compressed according to the rules.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ ROUTES = ("preload", "connector")
 
 
 def environment(base: Mapping[str, str], through: str = "preload", links: Path | None = None) -> dict[str, str]:
-    """`base`, a dict of environment variables, with those that bring filter and region reads into a program.
+    """The environment variables `base` with those added that give a program the filter and region reads.
 
-    HDF5_PLUGIN_PATH and LD_PRELOAD keep what they have.
+    HDF5_PLUGIN_PATH and LD_PRELOAD are extended; their present values are kept.
 
     Args:
-        base: the variables that there are.
-        through: "preload": a library that takes the place of HDF5's functions, for every HDF5 from 1.10.3 on; a program that
-            is linked statically, or set-uid, ignores it. "connector": a VOL connector, which HDF5 1.14 and newer load, and
-            older ones do not know (1.12 knows of such, and cannot load this one: it says so and goes on without it).
-            Provisional (docs/compatibility.md).
-        links: directory for a symbolic link to the preload library, which is made if LD_PRELOAD cannot hold its path.
+        base: dict of environment variables.
+        through: "preload": a preloaded library replaces functions of HDF5, version 1.10.3 or newer; statically linked and
+            set-uid programs ignore it. "connector": a VOL connector, for HDF5 1.14 and newer; HDF5 1.12 reports that it cannot
+            load the connector and continues without it, older versions ignore it. Provisional (docs/compatibility.md).
+        links: directory for a symbolic link to the preload library. The link is made if LD_PRELOAD cannot hold the library's
+            path.
 
     Raises:
-        StzError: another VOL connector is in force, or LD_PRELOAD cannot hold the path of the library.
+        StzError: another VOL connector is set, or LD_PRELOAD cannot hold the path of the library.
     """
     variables = dict(base)
     plugins = [path for path in variables.get("HDF5_PLUGIN_PATH", "").split(os.pathsep) if path]
@@ -88,26 +88,26 @@ def run(
     through: str = "auto",
     max_error: float | None = None,
 ) -> tuple[int, dict[str, Any] | None]:
-    """Runs `command` (a list of words) to its end.
+    """Runs `command` (a list of words) and waits for its end.
 
     Args:
         command: the program and its arguments.
-        stats: count what its reads decode.
-        compress: rules (compress_rules.Rule) for the datasets that it creates; the first that matches counts.
-        cache: MiB of the chunk cache of each dataset that is compressed, while the program has it open; None: 256.
-        through: "preload" or "connector", see environment(); "auto" is the former where there is such a thing, on Linux.
-        max_error: of datasets with precision layers, what the program reads may be so far from what was compressed, in the
-            units of the data; None: as H5STZ_MAX_ERROR says, or not at all.
+        stats: True counts what its reads decode.
+        compress: rules (compress_rules.Rule) for the datasets that it creates. The first matching rule applies.
+        cache: size of the chunk cache for each open compressed dataset, in MiB; None: 256.
+        through: "preload" or "connector", see environment(). "auto" is "preload" on Linux, "connector" elsewhere.
+        max_error: largest permitted absolute error of reads from datasets with precision layers, in the units of the data.
+            None: the value of H5STZ_MAX_ERROR, or 0.
 
     Returns:
-        (exit status as shells have it, dict of sums over all processes of the command; None without `stats` and `compress`):
-        reads (calls of H5Dread; through the connector, of whatever reads datasets), reads_through_hdf5 (of these, those that
-        HDF5 did alone), chunks_direct, bytes_used, blocks_decoded, blocks_present, where anything was read;
-        datasets_compressed and datasets, a list of (path, number of the rule, "compressed" or a key of compress_rules.REASONS)
-        in the order of their creation, where there are rules.
+        (exit status as shells report it, dict of sums over all processes of the command). The dict is None without `stats` and
+        `compress`. If anything was read it has reads (calls of H5Dread; with the connector all reads of datasets),
+        reads_through_hdf5 (those that HDF5 did alone), chunks_direct, bytes_used, blocks_decoded and blocks_present. If there
+        are rules it has datasets_compressed, and datasets: a list of (path, number of the rule, "compressed" or a key of
+        compress_rules.REASONS) in the order of creation.
 
     Raises:
-        StzError: there is no command, or no program of that name, or another VOL connector is in force.
+        StzError: the command is empty, its program was not found, or another VOL connector is set.
     """
     if not command:
         raise StzError("give a command after --, such as: h5stz run -- h5dump -d rho -s 0,0,0 -c 4,4,4 file.h5", _ARGUMENT)
@@ -131,7 +131,7 @@ def run(
 
 
 def _sums(records: Iterable[dict[str, Any]], creations: bool) -> dict[str, Any]:
-    """What the records of all processes add up to."""
+    """Sums over the records of all processes."""
     sums: dict[str, Any] = {"datasets_compressed": 0, "datasets": []} if creations else {}
     for record in records:
         if "dataset" in record:

@@ -1,4 +1,4 @@
-"""What `h5stz run` says when the program has ended: of its reads, and of the datasets that it created."""
+"""The report of `h5stz run` after the program has ended: its reads, and the datasets that it created."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _BY_HDF5 = (
 
 
 def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.Rule]) -> list[str]:
-    """Lines of text.
+    """The report as lines of text.
 
     Args:
         sums: the dict that run.run() returned.
-        stats: say what was read and compressed; without it, only which rules had no effect.
+        stats: True reports all reads and datasets; False only rules without effect.
         rules: the compress_rules.Rule that were given to run.run().
     """
     said = []
@@ -55,7 +55,7 @@ def lines(sums: Mapping[str, Any], stats: bool, rules: Sequence[compress_rules.R
 
 
 def _listed(paths: Iterable[str]) -> str:
-    """Each path once, in the order in which they came, the first few."""
+    """The first few paths, each once, in their order."""
     names = list(dict.fromkeys(path.encode(errors="surrogateescape").decode(errors="replace") for path in paths))
     shown = ", ".join(names[:_MOST_PATHS]) + (", ..." if len(names) > _MOST_PATHS else "")
     return f" ({shown})" if names else ""

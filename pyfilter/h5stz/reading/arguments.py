@@ -1,4 +1,4 @@
-"""Arguments of views and their reads: checks whose errors say what to give instead."""
+"""Checks of the arguments of views and reads. Errors name the remedy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAPACITY = _core.ERROR_CODES["STZ_ERROR_CAPACITY"]
 
 
 def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tuple[int, ...]:
-    """Axes that are given by number, negative ones from the last, as rising numbers from 0."""
+    """Axis numbers as ascending numbers from 0; negative ones count from the last axis."""
     try:
         given = [operator.index(axis) for axis in (axes if isinstance(axes, Iterable) else (axes,))]
     except TypeError:
@@ -32,19 +32,19 @@ def checked_axes(axes: SupportsIndex | Iterable[SupportsIndex], rank: int) -> tu
             )
     numbers = {axis % rank for axis in given}
     if len(numbers) < len(given):
-        raise StzError(f"axes={axes!r} names an axis twice", _ARGUMENT)
+        raise StzError(f"axes={axes!r} contains an axis twice", _ARGUMENT)
     return tuple(sorted(numbers))
 
 
 def checked_cache_bytes(cache_bytes: SupportsIndex, threads: int | None, verify: bool | None) -> int:
-    """`cache_bytes` as an int. Options of view() that mean nothing raise their StzError now rather than at the first read."""
+    """`cache_bytes` as an int. Also checks the other options of view(), so that errors do not wait for the first read."""
     thread_count(threads)
     verifies(verify)
     return bytes_of("cache_bytes", cache_bytes)
 
 
 def check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:
-    """Raises the StzError of an `out` that cannot take an array of `shape` and `dtype`."""
+    """Raises StzError if `out` does not suit an array of `shape` and `dtype`."""
     wanted = f"numpy.empty({shape}, {dtype.str!r})"
     if not isinstance(out, np.ndarray):
         raise StzTypeError(f"out is of type {type(out).__name__}, it must be an ndarray such as {wanted}", _ARGUMENT)
@@ -53,4 +53,4 @@ def check_out(out: object, shape: tuple[int, ...], dtype: DType) -> None:
     if out.shape != shape:
         raise StzError(f"out has the shape {out.shape}, the result {shape}: give {wanted}", _CAPACITY)
     if not out.flags.writeable:
-        raise StzError(f"out cannot be written to: give {wanted}", _ARGUMENT)
+        raise StzError(f"out is read-only: give {wanted}", _ARGUMENT)

@@ -1,4 +1,4 @@
-"""One read of a box of a dataset, chunk by chunk."""
+"""Reads one box of a dataset, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BATCH = 1 << 14  # chunks that are looked up at a time
 
 @dataclass(frozen=True)
 class Parts:
-    """What reads of a dataset have in common."""
+    """The objects that all reads of a dataset share."""
 
     index: ChunkIndex
     chunks: OpenChunks
@@ -39,14 +39,14 @@ class Parts:
 
 
 class BoxRead:
-    """Reads a box once.
+    """Reads one box.
 
     Args:
         parts: of the dataset.
-        threads: 1 or more, for decoding.
-        alone: chunks are decoded one after the other, each by all threads.
-        precision: which layers of the streams are read.
-        losses: where the read notes what it loses.
+        threads: number of threads for decoding, 1 or more.
+        alone: True decodes chunks one after the other, each with all threads.
+        precision: which layers of the streams to read.
+        losses: records what the read loses.
     """
 
     def __init__(self, parts: Parts, threads: int, alone: bool, precision: Precision, losses: Losses) -> None:
@@ -74,11 +74,11 @@ class BoxRead:
                 batch = list(islice(wanted, BATCH))
 
     def _decodes_whole(self, piece: Piece, reader: ChunkReader) -> bool:
-        """Whether all of a chunk is decoded and not kept."""
+        """True if a chunk is decoded as a whole and not cached."""
         return self._passing and piece.count == self._parts.index.chunks and reader.takes_all(self._precision)
 
     def _read(self, piece: Piece, stored: Place, reader: Opened, part: Array, run: Callable[[Job], None]) -> None:
-        """Reads a piece into `part`, or has it done by `run`."""
+        """Reads a piece into `part`, or passes the work to `run`."""
         if reader is Instead.NO_CHUNK and self._fill(part):
             return
         if isinstance(reader, ChunkReader):
@@ -96,7 +96,7 @@ class BoxRead:
             self._losses.chunk(parts.index.offset(piece.chunk), piece, part, error)
 
     def _fill(self, part: Array) -> bool:
-        """Fills `part` as a chunk that is not stored; False if only h5py can tell what it holds."""
+        """Fills `part` for a chunk that is not stored. False if only h5py knows its contents."""
         if self._parts.index.fill_value is None:
             return False
         part[...] = self._parts.index.fill_value

@@ -1,6 +1,6 @@
-"""Where the chunks of a dataset are in its file, and by which routes they may be read without HDF5's pipeline.
+"""Locates the chunks of a dataset in its file, and decides how they may be read without HDF5's pipeline.
 
-No lock of this package is ever held while h5py is called: h5py has a lock of its own, which callers may hold already.
+No lock of this package is held while h5py is called: h5py has its own lock, which callers may hold already.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Chunk: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Stored:
-    """A chunk as HDF5 has it: address (bytes), size (bytes) and which filters were left out (bits)."""
+    """A stored chunk: address (bytes), size (bytes) and the mask of skipped filters."""
 
     address: int
     size: int
@@ -41,13 +41,13 @@ class Stored:
 
 
 class ChunkIndex:
-    """Finds the chunks of one dataset.
+    """Locates the chunks of one dataset.
 
     Attributes:
-        reason: why all of the dataset must be read through h5py, or None if its chunks may be streams.
-        live: whether the file may change while it is open, so that nothing that was found in it may be kept.
-        userblock: bytes before the HDF5 file proper.
-        chunks: shape of the chunks; () if the dataset has none.
+        reason: why the whole dataset must be read through h5py; None if its chunks may be streams.
+        live: True if the file may change while it is open, so that nothing found in it may be cached.
+        userblock: number of bytes before the HDF5 file proper.
+        chunks: chunk shape; () without chunks.
     """
 
     def __init__(self, dataset: h5py.Dataset) -> None:
@@ -62,7 +62,7 @@ class ChunkIndex:
         self._stored: dict[Chunk, Stored] | None = None
 
     def find(self, wanted: Sequence[Chunk]) -> list[Stored | None]:
-        """What is stored of chunks, given by their indices in the grid of chunks; None for no chunk.
+        """The Stored of chunks, given by their indices in the grid of chunks; None for a chunk that is not stored.
 
         Raises:
             StzReadError: the index is damaged.
@@ -73,7 +73,7 @@ class ChunkIndex:
             return self._looked_up(wanted)
 
     def _looked_up(self, wanted: Sequence[Chunk]) -> list[Stored | None]:
-        """find(), of HDF5."""
+        """As find(), from HDF5 without the cache."""
         iterate = _iterator(self.dataset.id)
         if iterate is None or (self.live and len(wanted) <= _FEW):
             return [self._look_up(chunk) for chunk in wanted]
@@ -101,21 +101,21 @@ class ChunkIndex:
         return None if info.byte_offset is None else Stored(info.byte_offset, info.size, info.filter_mask)
 
     def offset(self, chunk: Chunk) -> tuple[int, ...]:
-        """Where the first sample of a chunk is in the dataset."""
+        """Index of the first element of a chunk in the dataset."""
         return tuple(index * extent for index, extent in zip(chunk, self.chunks, strict=True))
 
     def may_be_stream(self, chunk: Chunk, stored: Stored) -> bool:
-        """Whether a stored chunk is one of our streams, as far as HDF5 knows.
+        """True if a stored chunk may be one of our streams.
 
-        Where a property of the dataset's creation says so, chunks at its edge are stored without filters, and their masks say
-        nothing of it: raw samples could look like a stream.
+        A creation property can make HDF5 store edge chunks without filters, and their masks do not show it. Raw samples could
+        look like a stream.
         """
         if stored.filter_mask:
             return False
         return not (self._raw_edges and self._at_edge(chunk))
 
     def _at_edge(self, chunk: Chunk) -> bool:
-        """Whether a chunk reaches beyond the dataset."""
+        """True if a chunk reaches beyond the dataset."""
         ends = (begin + extent for begin, extent in zip(self.offset(chunk), self.chunks, strict=True))
         return any(end > extent for end, extent in zip(ends, self.dataset.shape, strict=True))
 
@@ -125,13 +125,13 @@ class ChunkIndex:
 
     @cached_property
     def largest_stream(self) -> int:
-        """The most bytes that the stream of a chunk has."""
+        """The largest possible stream of a chunk, in bytes."""
         dtype = elements.storage_dtype(self.dataset.dtype)
         return _core.max_compressed_size(*elements.element_type(dtype), self.chunks)
 
     @cached_property
     def fill_value(self) -> Array | None:
-        """The fill value (an array without axes) that stands for chunks that are not stored, None if h5py must tell."""
+        """The value of chunks that are not stored, as a 0-d array; None if only h5py knows it."""
         properties = self.dataset.id.get_create_plist()
         if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER:
             return None
@@ -141,15 +141,15 @@ class ChunkIndex:
 
 
 def _iterator(identifier: Any) -> Callable[[Callable[[Any], None]], None] | None:
-    """H5Dchunk_iter of a dataset, None where HDF5 or h5py are too old to have it (before 1.12.3 and 3.8)."""
+    """H5Dchunk_iter for a dataset; None if HDF5 (before 1.12.3) or h5py (before 3.8) is too old."""
     return getattr(identifier, "chunk_iter", None)
 
 
 def _open_through_mpi(file: h5py.h5f.FileID) -> bool:
-    """Whether an h5py built for MPI has the file open so.
+    """True if an h5py with MPI has the file open through MPI.
 
-    A question for this process alone. The access properties would say it too, but to get those of such a file is collective:
-    a rank that reads for itself would wait for ever for the others.
+    This asks this process alone. The access properties would tell it too, but reading those of such a file is collective: a
+    rank that reads alone would wait for the others forever.
     """
     if not h5py.get_config().mpi:
         return False
@@ -161,7 +161,7 @@ def _open_through_mpi(file: h5py.h5f.FileID) -> bool:
 
 
 def _reason(dataset: h5py.Dataset, writable: bool) -> Reason | None:
-    """Why chunks cannot be read one by one, or None."""
+    """The reason why chunks cannot be read one by one, or None."""
     if _open_through_mpi(dataset.file.id):
         return Reason("STZ_H5_DRIVER")
     properties = dataset.id.get_create_plist()
@@ -187,10 +187,10 @@ def _reason(dataset: h5py.Dataset, writable: bool) -> Reason | None:
 
 
 def confuses_chunks(dataset: h5py.Dataset) -> bool:
-    """Whether HDF5 (all versions to 2.2) may tell of a chunk what is true of another one.
+    """True if HDF5 (all versions to 2.2) may report the address of another chunk.
 
-    It does where an extensible array is the index, and an axis grows that is not the first. The rule is that of
-    filter/region/dataset_facts.cpp.
+    This happens if the index is an extensible array and an axis other than the first can grow. filter/region/dataset_facts.cpp
+    has the same rule.
     """
     return None in (dataset.maxshape or ())[1:] and calls.may_be_extensible_array(dataset.id)
 
@@ -199,9 +199,9 @@ class FileBytes:
     """The bytes of the file of a dataset, for ranged reads.
 
     Attributes:
-        fd: descriptor for pread, open as long as this object lives.
-        parallel: False, what is needed need not be fetched together.
-        lock: nothing, as any number of threads may read at once.
+        fd: descriptor for pread, open during the lifetime of this object.
+        parallel: False: there is no need to fetch several ranges together.
+        lock: a null context, because any number of threads may read at once.
     """
 
     parallel = False
@@ -213,9 +213,9 @@ class FileBytes:
 
     @classmethod
     def of(cls, dataset: h5py.Dataset) -> FileBytes | None:
-        """The bytes of the file that h5py has open, or None where ranged reads of it are not safe.
+        """The bytes of the file that h5py has open; None if ranged reads are not safe.
 
-        They are where the file is one file on disk (the driver sec2), opened for reading, without a writer beside it (SWMR).
+        They are safe for a single file on disk (driver sec2) that is open for reading, without a writer beside it (SWMR).
         """
         file = dataset.file.id
         if file.get_intent() != h5py.h5f.ACC_RDONLY or file.get_access_plist().get_driver() != h5py.h5fd.SEC2:
@@ -231,18 +231,18 @@ class FileBytes:
         return ours if same else None
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raises the StzError of a file that others changed since it was opened; `error`: what followed from it, or None."""
+        """Raises StzError if the file changed since it was opened. `error`: the error that the change caused, or None."""
         if self._now() != self._stamp:
             text = "the file was changed while it was open for reading: close it and open it again"
             raise StzReadError(text, _READ) from error
 
     def read(self, address: int, size: int) -> bytes:
-        """The bytes from `address` on, `size` of them; StzError if the file does not have them."""
+        """`size` bytes from `address` on; StzError if the file is shorter."""
         parts, missing = [], size
         while missing:
             part = os.pread(self.fd, missing, address + size - missing)
             if not part:
-                raise StzReadError("the file ends within the chunk: it was cut short", _READ)
+                raise StzReadError("the file ends within the chunk: it was truncated", _READ)
             parts.append(part)
             missing -= len(part)
         return b"".join(parts)

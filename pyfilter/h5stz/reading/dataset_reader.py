@@ -1,8 +1,8 @@
-"""Reads parts of a dataset: of its streams where it may be read directly, else as h5py does.
+"""Reads parts of a dataset: from its streams if direct reads are safe, through h5py otherwise.
 
-open_chunks.py opens chunks, prefetch.py fetches what several of a remote file need, box_read.py reads a box with them.
+open_chunks.py opens chunks, prefetch.py fetches ranges of several chunks of a remote file, box_read.py reads a box with them.
 
-All calls of h5py are made by the thread that asks; other threads only decode. So a caller may hold h5py's lock.
+Only the calling thread calls h5py; other threads only decode. A caller may therefore hold h5py's lock.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ LEVELS_OF = 16  # chunks, or parts of a virtual dataset, that are asked how many
 
 
 class DatasetReader:
-    """Reads an h5py.Dataset; any number of threads may use it.
+    """Reads an h5py.Dataset. Any number of threads may use it.
 
     Attributes:
         dataset: the h5py.Dataset.
-        stats: what was read, a stats.Stats.
-        fallback_reason: why everything is read through h5py, a reasons.Reason, or None.
+        stats: statistics of the reads, a stats.Stats.
+        fallback_reason: why everything is read through h5py, as text, or None.
     """
 
     def __init__(
@@ -81,15 +81,15 @@ class DatasetReader:
 
         Args:
             selection: selection.Selection.
-            out: ndarray of its shape and of the dataset's dtype to put them into, or None.
-            threads: 1 or more, for decoding.
-            precision: which layers of the streams are read; what h5py reads has all.
+            out: ndarray of the selection's shape and the dataset's dtype to read into, or None.
+            threads: number of threads for decoding, 1 or more.
+            precision: which layers of the streams to read. Reads through h5py get all layers.
 
         Returns:
             `out`, or a new ndarray of the dataset's dtype; a NumPy scalar if every axis is indexed by an integer.
 
         Raises:
-            StzError: the file was closed, changed or is damaged; the message says which chunk.
+            StzError: the file was closed, changed or is damaged. The message names the chunk.
             OSError: HDF5 cannot read the file.
         """
         if not self.dataset.id.valid:
@@ -115,30 +115,30 @@ class DatasetReader:
         return result[()] if scalar else result
 
     def _losses(self) -> Losses | None:
-        """Where a read notes what it loses; None if it fails instead."""
+        """A record for the losses of a read; None if losses raise errors."""
         if self._replacement is None:
             return None
         return Losses(self.dataset, self._replacement, isinstance(self._file, ObjectBytes) and self._file.parallel)
 
     def _tell(self, losses: Losses | None, selection: Selection) -> None:
-        """Has what a read has lost in the statistics, and warns of it."""
+        """Adds the losses of a read to the statistics, and warns."""
         if losses is not None and losses.found:
             self.stats.damaged(losses.found)
-            damage.warn(losses.found, losses.value, selection.shape, self._name, "view.damage lists all of it")
+            damage.warn(losses.found, losses.value, selection.shape, self._name, "view.damage lists all damage")
 
     def _refuse_if_enhanced(self) -> None:
-        """Fails if h5py might return samples that a filter has enhanced."""
+        """Raises StzError if h5py might return enhanced samples."""
         if client_data(self.dataset) and STZ.from_dataset(self.dataset).resolved.settings.may_be_relaxed:
             raise StzError(
-                f"{self._name} is read through h5py, as {self.fallback_reason}, and so with its enhancement: "
-                "enhance=False needs a file that is open for reading only",
+                f"{self._name} is read through h5py, as {self.fallback_reason}, which applies the enhancement: "
+                "enhance=False needs a file that is open read-only",
                 _ARGUMENT,
             )
 
     def layer_errors(self, selection: Selection) -> list[float]:
-        """The largest error with one precision layer, with two ... and with all, over the chunks that a Selection meets.
+        """The largest error with one precision layer, with two, ... and with all, over the chunks that a Selection touches.
 
-        Empty where nothing is known: h5py reads everything, or a stream does not tell.
+        Empty if it is unknown: h5py reads everything, or a stream does not state its errors.
         """
         if self.fallback_reason or not selection.size:
             return []
@@ -146,7 +146,7 @@ class DatasetReader:
             return errors_by_layers(reader.info for reader in self._readers_of(pieces(selection.box(), self.index.chunks)))
 
     def levels(self, selection: Selection) -> int:
-        """How many resolution levels the streams of a Selection have, 1 if there are none. Looks at some of its chunks."""
+        """Number of resolution levels of the streams of a Selection; 1 if there are none. Inspects some of the chunks."""
         if self.fallback_reason or not selection.size:
             return 1
         with self._unchanged_file():
@@ -154,7 +154,7 @@ class DatasetReader:
             return max((reader.levels for reader in self._readers_of(some)), default=1)
 
     def _readers_of(self, wanted: Iterator[Piece]) -> Iterator[ChunkReader]:
-        """The readers of the chunks that have a stream, opened and kept."""
+        """The readers of the chunks that have a stream, opened and cached."""
         while chunks := [piece.chunk for piece in islice(wanted, LEVELS_OF)]:
             for chunk, reader in zip(chunks, self._chunks.open(chunks, self.index.find(chunks), NoLosses()), strict=True):
                 if isinstance(reader, ChunkReader):
@@ -163,22 +163,22 @@ class DatasetReader:
 
     @property
     def unit(self) -> tuple[int, ...] | None:
-        """Shape of what is stored together, None if there is no such thing."""
+        """The shape of the units in which the dataset is stored, or None."""
         chunks: tuple[int, ...] | None = self.dataset.chunks
         return chunks
 
     def sources_version(self) -> Any:
-        """What tells apart versions of other files from which samples come, of builtin types."""
+        """Identifies the versions of other files that contain the samples, with builtin types."""
         return None
 
     def headers(self, most: int = BATCH) -> list[dict[str, Any]]:
-        """What the streams of the first chunks, at most `most`, say of themselves, as _core.info(); of few if read whole."""
+        """The headers, as _core.info(), of the first chunks, at most `most`; of few if chunks must be read whole."""
         with self._unchanged_file():
             readers = [self._chunks.reader(chunk, stored) for chunk, stored in self._first(most)]
         return [dict(reader.info) for reader in readers if isinstance(reader, ChunkReader)]
 
     def headers_and_damage(self, most: int) -> tuple[list[dict[str, Any]], list[Exception]]:
-        """headers(), without those of damaged chunks, and an error for each of these, which names the chunk and what to do."""
+        """headers() of the intact chunks, and an error for each damaged chunk that names the chunk and the remedy."""
         found: list[dict[str, Any]] = []
         errors: list[Exception] = []
         with self._unchanged_file():
@@ -195,7 +195,7 @@ class DatasetReader:
         return found, errors
 
     def _first(self, most: int) -> list[tuple[Chunk, Stored | None]]:
-        """The first chunks, at most `most`, with what is stored of them; few if they are read whole, none if all is h5py's."""
+        """The first chunks, at most `most`, as Stored. Few if they must be read whole; none if h5py reads everything."""
         if self.fallback_reason or not self.dataset.size:
             return []
         everything = pieces(parse(..., self.dataset.shape).box(), self.index.chunks)
@@ -204,7 +204,7 @@ class DatasetReader:
 
     @contextmanager
     def _unchanged_file(self) -> Iterator[None]:
-        """Raises an error if the file is changed by others until the end, instead of any that follows from it."""
+        """A context that raises the error of a changed file instead of any error that results from the change."""
         if self._file is None:
             yield
             return
@@ -219,5 +219,5 @@ class DatasetReader:
 
 
 def _naming(dataset: h5py.Dataset, index: ChunkIndex, chunk: Chunk) -> AbstractContextManager[None]:
-    """Adds to a StzError which chunk it is about."""
+    """A context that adds the chunk to the message of a StzError."""
     return naming_stream(dataset, index.offset(chunk))

@@ -1,4 +1,4 @@
-"""What a read does where chunks, or blocks of them, cannot be read: it puts a value there, goes on, and lists what it met."""
+"""Reads that continue after damage: they replace the lost samples by a value, and record what is lost."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _OF_HDF5 = (OSError, RuntimeError, ValueError, LookupError, SystemError)  # the 
 
 
 class Unreadable:
-    """Stands for a chunk that cannot be opened, or found; `error` says why."""
+    """Stands for a chunk that cannot be opened or found. `error` has the reason."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
 
 class Losses:
-    """Of one read of a dataset; any number of threads may note damage.
+    """The losses of one read of a dataset. Any number of threads may record damage.
 
     Attributes:
-        value: what takes the place of samples that are lost, an array without axes of the dataset's dtype.
+        value: the value for lost samples, a 0-d array of the dataset's dtype.
         element: its bytes.
-        found: a list of Damage.
+        found: list of Damage.
     """
 
     def __init__(self, dataset: h5py.Dataset, value: Array, remote: bool) -> None:
@@ -45,7 +45,7 @@ class Losses:
         self._components = 2 if value.dtype.kind == "c" else 1
 
     def allow(self, error: BaseException) -> bool:
-        """Whether an error is one to go on after: of the stored bytes, not of what was asked for, of memory or the network."""
+        """True if a read continues after this error: it is about the stored bytes, not arguments, memory or the network."""
         if isinstance(error, StzError):
             return error.code in DAMAGE_CODES or (error.code == _READ and not self._remote)
         return isinstance(error, _OF_HDF5) and not self._remote
@@ -53,14 +53,14 @@ class Losses:
     def whole(
         self, origin: tuple[int, ...] | None, begin: tuple[int, ...], piece: BoxAxes, part: Array, error: BaseException
     ) -> None:
-        """Fills all that is read of a chunk, which cannot be read.
+        """Fills everything that is read of an unreadable chunk.
 
         Args:
-            origin: where the chunk begins in the dataset, None if there are no chunks.
-            begin: what `piece` counts from.
+            origin: index of the chunk's first element in the dataset; None without chunks.
+            begin: origin of the indices in `piece`.
             piece: (start, count, step) of every axis, not empty.
-            part: where the samples belong.
-            error: why.
+            part: the array part for the samples.
+            error: the reason.
         """
         part[...] = self.value
         start = tuple(first + at for first, (at, _, _) in zip(begin, piece, strict=True))
@@ -72,16 +72,16 @@ class Losses:
         self.found.append(Damage(*self._place, origin, None, None, None, start, stop, lost, reason, code))
 
     def chunk(self, origin: tuple[int, ...], piece: Piece, part: Array, error: BaseException) -> None:
-        """The same of a selection.Piece."""
+        """As whole(), for a selection.Piece."""
         self.whole(origin, origin, list(zip(piece.start, piece.count, piece.step, strict=True)), part, error)
 
     def blocks(self, origin: tuple[int, ...], entries: list[Any]) -> None:
-        """Notes what the reader of a chunk that begins at `origin` has found."""
+        """Records the damage that the reader of a chunk at `origin` found."""
         self.found.extend(of_stream(entries, *self._place, origin))
 
 
 def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
-    """What takes the place of lost samples of a dataset; as of damage.replacement()."""
+    """The value for lost samples of a dataset; arguments as for damage.replacement()."""
     fill = None
     if on_error == "fill":
         if dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED:
@@ -92,11 +92,11 @@ def replacement_in(dataset: h5py.Dataset, on_error: OnError) -> Array | None:
 
 
 class NoLosses(Losses):
-    """Of a read that fails at the first error."""
+    """For reads that fail at the first error."""
 
     def __init__(self) -> None:
         self.found: list[Damage] = []
 
     def allow(self, error: BaseException) -> bool:
-        """No error is one to go on after."""
+        """Always False."""
         return False

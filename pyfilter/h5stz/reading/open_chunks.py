@@ -1,8 +1,8 @@
-"""Opens chunks, each by the cheapest route that is safe, and keeps their readers.
+"""Opens chunks by the cheapest safe route, and caches their readers.
 
-1. Ranges of the file, where ours is the only filter and the file cannot change.
+1. Ranges of the file, if h5stz is the only filter and the file cannot change.
 2. The whole stored chunk through HDF5.
-3. Neither: h5py reads whatever is not one of our streams.
+3. Otherwise h5py reads the chunk.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
 
 
 class OpenChunks:
-    """Of one dataset.
+    """The open chunks of one dataset.
 
     Args:
-        file: where ranges are read, or None for route 2.
+        file: the source of ranges, or None for route 2.
         kept: the cache of readers.
-        verify: as of view().
+        verify: as for view().
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class OpenChunks:
         self._hdf5, self._prefetch, self._kept, self._verify = hdf5, prefetch, kept, verify
 
     def places(self, chunks: Sequence[Chunk], losses: Losses) -> Sequence[Place]:
-        """What ChunkIndex.find() says of chunks; NO_PLACE if the index is damaged."""
+        """The result of ChunkIndex.find() for chunks; NO_PLACE if the index is damaged."""
         try:
             return self._index.find(chunks)
         except Exception as error:
@@ -58,7 +58,7 @@ class OpenChunks:
         return [Instead.NO_PLACE] * len(chunks)
 
     def open(self, chunks: Sequence[Chunk], places: Sequence[Place], losses: Losses) -> list[Opened]:
-        """For each chunk its reader, or what there is instead; the beginnings of those in a remote file are fetched at once."""
+        """The reader of each chunk, or its Instead. The beginnings of chunks in a remote file are fetched together."""
 
         def new() -> list[tuple[Chunk, Stored]]:
             return [
@@ -76,7 +76,7 @@ class OpenChunks:
         return readers
 
     def reader(self, chunk: Chunk, stored: Stored | None, head: memoryview | None = None) -> ChunkReader | Instead:
-        """The reader of one chunk, or what there is instead. `head`: its first bytes, if they were fetched already."""
+        """The reader of one chunk, or its Instead. `head`: its first bytes, if already fetched."""
         if stored is None:
             return Instead.NO_CHUNK
         if not self._index.may_be_stream(chunk, stored):
@@ -86,7 +86,7 @@ class OpenChunks:
             return kept
         with naming_stream(self._dataset, self._index.offset(chunk)):
             if stored.size > self._index.largest_stream:  # up to 4 GiB, which nobody should have to allocate
-                text = f"is said to take {stored.size} bytes, more than any stream of it: the file is damaged"
+                text = f"has a stated size of {stored.size} bytes, more than any stream of it: the file is damaged"
                 raise StzError(text, _CORRUPT)
             fresh = self._by_ranges(stored, head) or self._by_content(chunk, kept)
             if isinstance(fresh, Instead) or fresh is kept or fresh.holds(self._index.chunks, self._dataset.dtype):
@@ -105,7 +105,7 @@ class OpenChunks:
         return ChunkReader.in_file(self._file, *given)
 
     def _by_content(self, chunk: Chunk, kept: ChunkReader | None) -> ChunkReader | Instead:
-        """Route 2; `kept` if the chunk is still the same."""
+        """Route 2. Returns `kept` if the chunk has not changed."""
         with self._hdf5.naming(chunk):
             mask, content = self._dataset.id.read_direct_chunk(self._index.offset(chunk))
         if mask:
@@ -116,7 +116,7 @@ class OpenChunks:
         return ChunkReader.in_memory(content, self._kept.cache_bytes) or Instead.NO_STREAM
 
     def _open(self, chunk: Chunk, stored: Place, head: memoryview | None, losses: Losses) -> Opened:
-        """What reader() says; Unreadable in the place of an error that a read goes on after."""
+        """As reader(), with Unreadable instead of errors after which the read continues."""
         if stored is Instead.NO_PLACE:
             return self._reader_of_unplaced(chunk)
         assert not isinstance(stored, Instead)
@@ -128,7 +128,7 @@ class OpenChunks:
             return Unreadable(error.__cause__ if isinstance(error.__cause__, StzError) else error)
 
     def _reader_of_unplaced(self, chunk: Chunk) -> ChunkReader | Instead:
-        """The reader of a chunk that HDF5 finds although it cannot list all of them; else h5py says what there is."""
+        """The reader of a chunk that HDF5 finds although its index is damaged; otherwise h5py reads the chunk."""
         try:
             mask, content = self._dataset.id.read_direct_chunk(self._index.offset(chunk))
             reader = ChunkReader.in_memory(content, self._kept.cache_bytes)

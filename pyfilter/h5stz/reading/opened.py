@@ -1,4 +1,4 @@
-"""What there is of a chunk: its place in the file, its reader, or what stands in for them."""
+"""The states of a chunk: its place in the file, its reader, or what replaces them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from h5stz.reading.readers import ChunkReader
 
 
 class Instead(Enum):
-    """What there is in the place of a ChunkReader."""
+    """Replaces a ChunkReader where there is none."""
 
     NO_CHUNK = 1  # nothing is stored
     NO_STREAM = 2  # the chunk is none of ours: h5py reads it

@@ -1,7 +1,6 @@
-"""open(): files on this machine, behind web servers and in object stores, and open file objects, whose datasets are views.
+"""open(): files whose datasets are views. They may be local, behind web servers, in object stores, or open file objects.
 
-A File holds an h5py.File. Remote files are read through remote_files.RemoteFile; what is said of requests is true of these.
-File objects are read through given_files.GivenFile.
+A File wraps an h5py.File. Remote files are read through remote_files.RemoteFile, file objects through given_files.GivenFile.
 """
 
 from __future__ import annotations
@@ -53,32 +52,34 @@ def open(
     retries: SupportsIndex = RETRIES,
     retry_wait: float = RETRY_WAIT,
 ) -> File:
-    """Opens an HDF5 file for reading, also a remote one, of which only what is needed is transferred (docs/remote.md).
+    """Opens a local or remote HDF5 file for reading. Of a remote file only the needed parts are transferred (docs/remote.md).
 
     Args:
-        url_or_path: "https://...", "s3://...", or any other address that fsspec knows; a path on this machine; or an open
-            binary file object with read() and seek(), of Python, fsspec, obstore or others, which must stay open, and which
-            nobody else may use meanwhile.
-        mode: "r": remote files and views are read only.
-        storage_options: what the file system of fsspec is made with, such as {"anon": True} for public data on S3.
-        cache_bytes, threads, verify, max_bytes: as of view(), for each dataset.
-        block_bytes: metadata are fetched in blocks of so many bytes. Smaller ones transfer less, larger ones take fewer
+        url_or_path: a local path; an address such as "https://..." or "s3://..." that fsspec supports; or an open binary file
+            object with read() and seek() (of Python, fsspec, obstore or others). A file object must stay open, and nothing
+            else may use it meanwhile.
+        mode: only "r" is supported. Views and remote files are read-only.
+        storage_options: arguments of fsspec's file system, such as {"anon": True} for public data on S3.
+        cache_bytes, threads, verify, max_bytes: as for view(), for each dataset.
+        block_bytes: size of the blocks in which metadata are fetched. Smaller blocks transfer less, larger blocks need fewer
             requests.
-        metadata_bytes: most that is kept of these blocks, in bytes; at least one block is.
-        retries: how often a request is repeated that fails in a way which may pass: no connection, a time limit, an answer
-            that is cut off, status 408, 425, 429, 500, 502, 503 or 504. s3fs and gcsfs repeat by themselves, by their rules.
-        retry_wait: seconds before the first repetition, twice as many before each further one, up to 30.
+        metadata_bytes: size of the cache for these blocks, in bytes. At least one block is kept.
+        retries: number of times that a failed request is repeated if the failure may be temporary: no connection, timeout,
+            truncated response, HTTP status 408, 425, 429, 500, 502, 503 or 504. s3fs and gcsfs have their own rules for
+            repeating requests.
+        retry_wait: seconds before the first repetition. The wait doubles with each repetition, up to 30 seconds.
 
     Returns:
-        File: a mapping of names to views and groups, and a context manager.
+        File: a mapping from names to views and groups, and a context manager.
 
     Raises:
-        ImportError: fsspec, or what it needs for such an address, is not installed: pip install 'h5stz[remote]'.
-        StzReadError: (an OSError) the remote file is not there, is no HDF5 file, or its server sends no parts of files; a file
-            object is no HDF5 file or cannot be read at any position.
-        OSError: the file at a path is not there, or is none that HDF5 can open: what it is, and what to do.
-        StzError: (a ValueError) an option means nothing.
-        StzTypeError: (a TypeError too) an option is of another type.
+        ImportError: fsspec, or a package it needs for this kind of address, is not installed: pip install 'h5stz[remote]'.
+        StzReadError: (an OSError) the remote file does not exist, is not an HDF5 file, or its server does not support range
+            requests; or a file object is not an HDF5 file or cannot be read at arbitrary positions.
+        OSError: the local file does not exist, or HDF5 cannot open it. The message says what kind of file it is, and the
+            remedy.
+        StzError: (a ValueError) an option has an invalid value.
+        StzTypeError: (also a TypeError) an option has the wrong type.
     """
     if mode != "r":
         raise StzError(f"mode={mode!r}: h5stz.open reads (mode 'r'); write files with h5py.File(path, {mode!r})", _ARGUMENT)
@@ -104,7 +105,7 @@ def open(
 
 
 def _needed(given: object) -> str:
-    """What to give instead of something that cannot be opened."""
+    """The message for an argument that cannot be opened."""
     name = type(given).__name__
     if hasattr(given, "fs") and hasattr(given, "open"):  # OpenFile of fsspec
         return f"this {name} is not open yet: write `with fsspec.open(...) as file:`, and h5stz.open(file)"
@@ -112,7 +113,7 @@ def _needed(given: object) -> str:
 
 
 def _opened(where: Address | str, options: Mapping[str, Any]) -> File:
-    """The File at an Address or a path (str)."""
+    """The File at an Address or at a path (str)."""
     if isinstance(where, str):
         return File(opened_file(where), None, options)
     source = where.open()
@@ -120,7 +121,7 @@ def _opened(where: Address | str, options: Mapping[str, Any]) -> File:
 
 
 class Group(Mapping[str, Any]):
-    """A group of a File: what its members are called, and the members; a dataset is a View, a group a Group.
+    """A group of a File: a mapping from names to members. A dataset is a View, a group is a Group.
 
     Attributes:
         h5: the h5py.Group.
@@ -136,20 +137,20 @@ class Group(Mapping[str, Any]):
 
     @property
     def name(self) -> str:
-        """The path in the file."""
+        """Path of the group in the file."""
         return objects.name_of(self._open_h5())
 
     @property
     def attrs(self) -> h5py.AttributeManager:
-        """The attributes, as of h5py."""
+        """The attributes, as in h5py."""
         return self._open_h5().attrs
 
     def __getitem__(self, name: str) -> Any:
-        """The member at a path: a View, a Group, or the object of h5py if it is a type or a dataset without a shape.
+        """The member at a path: a View or a Group. Named types and datasets without a shape are returned as h5py objects.
 
         Raises:
-            KeyError: there is none.
-            StzError: the file was closed; a dataset of a remote file that is made of other files.
+            KeyError: the member does not exist.
+            StzError: the file is closed, or a dataset of a remote file has its data in other files.
         """
         group = self._open_h5()
         path = objects.encoded(name) if isinstance(name, str) else name
@@ -175,7 +176,7 @@ class Group(Mapping[str, Any]):
             return isinstance(name, str) and objects.is_there(group, name)
 
     def datasets(self) -> list[str]:
-        """The paths of all datasets in this group and those below, from this group; those met again by other links once."""
+        """Paths of all datasets in this group and below, relative to the group. A dataset with several links appears once."""
         found: list[str] = []
 
         def note(name: str | bytes, item: Any) -> None:
@@ -206,15 +207,14 @@ class Group(Mapping[str, Any]):
 
 
 class File(Group):
-    """An open file, made by h5stz.open(): its root group, and a context manager that closes it.
+    """An open file, returned by h5stz.open(): its root group, and a context manager that closes it.
 
-    A File can be pickled, unless it was opened as a file object: another process opens it again by its address or path. A
-    remote file must be the same version then.
-    A pickle contains the address and storage_options, with the secrets that these may have.
+    A File can be pickled if it was opened by path or address. The other process opens it again. A remote file must not have
+    changed by then. The pickle contains the address and storage_options, including any secrets in them.
 
     Attributes:
-        h5: the h5py.File, for all that h5py can do.
-        stats: RemoteStats, what was requested and transferred; nothing is counted of a file on this machine or a file object.
+        h5: the h5py.File, for everything that h5py can do.
+        stats: RemoteStats, the requests and transferred bytes. All counts are 0 for a local file or a file object.
     """
 
     def __init__(self, h5: h5py.File, source: RemoteFile | GivenFile | None, options: Mapping[str, Any]) -> None:
@@ -234,16 +234,16 @@ class File(Group):
 
     @property
     def filename(self) -> str:
-        """The path, the address without user, password and query, or what a file object is called."""
+        """The path; the address without user, password and query; or the name of a file object."""
         return self._where if isinstance(self._where, str) else self._where.name
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """True if the file was closed."""
         return not self.h5.id.valid
 
     def member(self, item: Any) -> Any:
-        """What stands for an object of h5py in this file."""
+        """Wraps an h5py object of this file: a Group, a View, or the object itself."""
         if isinstance(item, h5py.Group):
             return self if item.name == "/" and item.file == self.h5 else Group(item, self)
         if not isinstance(item, h5py.Dataset) or item.shape is None:
@@ -258,7 +258,9 @@ class File(Group):
         return kept
 
     def _check_contents(self, dataset: h5py.Dataset) -> None:
-        """Raises the StzError of a dataset of a remote file or file object for which HDF5 would look for files here."""
+        """Raises StzError if HDF5 would look for parts of a dataset in local files although its own file is remote or a file
+        object.
+        """
         if self._source is None:
             return
         others = [source.file_name for source in dataset.virtual_sources()] if dataset.is_virtual else []
@@ -273,7 +275,7 @@ class File(Group):
             )
 
     def close(self) -> None:
-        """Closes the file; views of it that were not pickled cannot be used any more. A file object stays open."""
+        """Closes the file. Its views cannot be used any more, except those that were pickled. A file object stays open."""
         self._views.clear()
         self._h5.close()
         if self._source is not None:
@@ -297,7 +299,7 @@ class File(Group):
 
 
 def _whole(name: str, value: SupportsIndex, least: int, most: int | None = None) -> int:
-    """An integer from `least` to `most`."""
+    """An argument as an int, checked to be from `least` to `most`."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -308,7 +310,7 @@ def _whole(name: str, value: SupportsIndex, least: int, most: int | None = None)
 
 
 def _seconds(value: object) -> float:
-    """A number of seconds."""
+    """An argument as a number of seconds."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise StzTypeError(f"retry_wait={value!r} must be a number of seconds", _ARGUMENT)
     seconds = float(value)

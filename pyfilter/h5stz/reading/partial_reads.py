@@ -1,4 +1,4 @@
-"""Region reads under programs that know of h5py alone: Dataset.__getitem__ is replaced for a while."""
+"""Region reads for programs that only know h5py: replaces Dataset.__getitem__ temporarily."""
 
 from __future__ import annotations
 
@@ -36,25 +36,26 @@ def partial_reads(
     max_error: SupportsFloat | None = None,
     max_bytes: SupportsIndex | None = None,
 ) -> Iterator[Stats]:
-    """While it lasts, plain `dataset[...]` of h5py decodes only what is needed, in all threads of the process.
+    """A context in which h5py's `dataset[...]` decodes only the blocks that an index needs, in all threads of the process.
 
-    That goes for integers, slices and `...` on datasets compressed with h5stz alone. Every other index, and every other
-    dataset, goes to h5py unchanged. Blocks may be nested and may overlap in threads; the first one says `cache_bytes`,
-    `threads`, `verify`, `max_error` and `max_bytes`, and h5py is as before when the last one has ended, also after an error.
+    This applies to integers, slices and `...` on datasets whose only filter is h5stz. All other indices and datasets are
+    passed to h5py unchanged. Contexts may be nested and may overlap in several threads. The arguments of the first one apply.
+    h5py is restored when the last one ends, also after an error.
 
     Args:
-        cache_bytes: most that is kept for the next read of the same dataset, in bytes, for each of the 16 last used.
-        threads: as of view().
-        verify: as of view(); what goes to h5py is compared as H5STZ_VERIFY says.
-        max_error: largest error in the units of the data, as of View.at_error(); None: as the environment variable
-            H5STZ_MAX_ERROR says at each read, or none. Do not write again what was read with errors.
-        max_bytes: as of view(); what goes to h5py has no limit.
+        cache_bytes: cache for each of the 16 datasets used last, in bytes.
+        threads: as for view().
+        verify: as for view(). Reads that are passed to h5py are verified if H5STZ_VERIFY says so.
+        max_error: largest permitted absolute error in the units of the data, as for View.at_error(). None: the value of the
+            environment variable H5STZ_MAX_ERROR at each read, if it is set. Do not write data back that were read with a
+            max_error.
+        max_bytes: as for view(). Reads that are passed to h5py have no limit.
 
     Yields:
-        stats.Stats: what was read in this way.
+        stats.Stats: statistics of the partial reads.
 
     Raises:
-        As view(), for the arguments. Reads raise StzError where a chunk is damaged or the file was changed.
+        As view(), for the arguments. Reads raise StzError if a chunk is damaged or the file was changed.
     """
     kept_bytes = checked_cache_bytes(cache_bytes, threads, verify)
     precision = None if max_error is None else checked_precision(max_error, None)
@@ -79,7 +80,7 @@ _open: list[_Replacement] = []  # the _Replacement while there is one
 
 
 class _Replacement:
-    """Another h5py.Dataset.__getitem__ until end(), and the readers that it uses."""
+    """A replacement of h5py.Dataset.__getitem__ until end(), and the readers that it uses."""
 
     def __init__(
         self,
@@ -110,14 +111,14 @@ class _Replacement:
         h5py.Dataset.__getitem__ = getitem  # pyright: ignore[reportAttributeAccessIssue]
 
     def end(self) -> None:
-        """Puts back what was there, unless somebody else has replaced it since."""
+        """Restores the former function, unless another program has replaced it since."""
         if h5py.Dataset.__getitem__ is self._replaced:
             h5py.Dataset.__getitem__ = self._original
         with self._lock:
             self._readers.clear()
 
     def _plan(self, dataset: h5py.Dataset, args: Any) -> tuple[DatasetReader, Selection] | Reason:
-        """(DatasetReader, Selection), or why h5py must see to it."""
+        """(DatasetReader, Selection), or the Reason why h5py must do the read."""
         if not dataset.id.valid:
             return Reason("STZ_H5_REFUSED")
         try:

@@ -1,4 +1,4 @@
-"""Fetches what several chunks of a remote file need at once, before they are decoded, as each request takes its time."""
+"""Fetches the ranges of several chunks of a remote file together, before they are decoded, to save round trips."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TOGETHER_BYTES = 64 << 20
 
 
 class Prefetch:
-    """Of one dataset. Where the file is local, groups are single chunks and nothing is fetched.
+    """Fetches ranges of one dataset. In a local file, groups are single chunks and nothing is fetched.
 
     Args:
-        file: where its bytes come from, or None.
-        name: the dataset in messages.
+        file: the source of the bytes, or None.
+        name: name of the dataset in messages.
         naming: context in which errors name a chunk.
     """
 
@@ -38,7 +38,7 @@ class Prefetch:
         self._name, self._naming = name, naming
 
     def groups(self, batch: Sequence[Piece], places: Sequence[Place]) -> Iterator[list[tuple[Piece, Place]]]:
-        """Groups of (selection.Piece, Stored) for which all that is needed is fetched at once: single ones, unless it pays."""
+        """Groups of (selection.Piece, Stored) whose ranges are fetched together; single ones where this has no advantage."""
         group: list[tuple[Piece, Place]] = []
         size = 0
         for piece, stored in zip(batch, places, strict=True):
@@ -51,7 +51,7 @@ class Prefetch:
         yield group
 
     def heads(self, chunks: Callable[[], list[tuple[Chunk, Stored]]]) -> dict[Chunk, memoryview]:
-        """The first bytes of chunks; none of a local file, of which `chunks` is not asked."""
+        """The first bytes of chunks. Empty for a local file, for which `chunks` is not evaluated."""
         if self._file is None:
             return {}
         new = chunks()
@@ -66,7 +66,7 @@ class Prefetch:
         precision: Precision,
         losses: Losses,
     ) -> None:
-        """Fetches what pieces need: first what tells where the blocks are, then the blocks."""
+        """Fetches the ranges that pieces need: first the tables that locate the blocks, then the blocks."""
         if self._file is None:
             return
         wanted = [

@@ -1,4 +1,4 @@
-"""The readers of a dataset's chunks: how each is opened, and how many are kept."""
+"""Readers of the chunks of a dataset: how they are opened and cached."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class ChunkReader:
     """A reader of one chunk, for one thread at a time.
 
     Attributes:
-        stored: the whole chunk (bytes) if it was read whole, else None.
-        size: bytes of the stream.
-        kept_bytes: memory that it holds on to, at least what an open reader takes.
-        unread: bytes that were fetched for it and are not counted yet.
-        fetches: whether it reads ranges of an ObjectBytes, which may be fetched ahead.
-        info: what the header says, as _core.info().
-        levels: how many resolution levels it has.
+        stored: the whole chunk (bytes) if it was read whole, otherwise None.
+        size: size of the stream in bytes.
+        kept_bytes: memory that it keeps, including the minimum of an open reader.
+        unread: number of bytes that were fetched for it but not counted yet.
+        fetches: True if it reads ranges of an ObjectBytes, which may be fetched ahead.
+        info: the header, as _core.info().
+        levels: number of resolution levels.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class ChunkReader:
 
     @classmethod
     def in_file(cls, source: FileBytes, addresses: Sequence[int], size: int, cache_bytes: int) -> ChunkReader | None:
-        """A ChunkReader of `size` bytes of a FileBytes, at the one of these addresses where a stream is.
+        """A ChunkReader of `size` bytes of a FileBytes, at the one of these addresses that has a stream.
 
-        None unless there is exactly one such address.
+        None unless exactly one address has a stream.
         """
         opened, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
@@ -86,9 +86,9 @@ class ChunkReader:
     def in_object(
         cls, source: ObjectBytes, addresses: Sequence[int], size: int, cache_bytes: int, head: memoryview | None = None
     ) -> ChunkReader | None:
-        """The same as in_file() in an ObjectBytes; `head` are the first bytes at the address, if they were fetched already.
+        """As in_file(), in an ObjectBytes. `head`: the first bytes at the address, if already fetched.
 
-        Raises the StzError of an object that does not give its bytes.
+        Raises the StzError of an object that does not return its bytes.
         """
         opened, cache_bytes = [], max(0, cache_bytes - _OVERHEAD)
         for address in addresses:
@@ -122,7 +122,7 @@ class ChunkReader:
         return cls(reader, len(stored), cache_bytes, stored)
 
     def verify(self, on: bool) -> None:
-        """Whether whole blocks of the finest level that are decoded from now on are compared with the content check."""
+        """Sets whether whole blocks of the finest level are compared with the content check when they are decoded."""
         if on == self._verifies:
             return
         with self._lock:
@@ -130,9 +130,9 @@ class ChunkReader:
             self._verifies = on
 
     def holds(self, shape: tuple[int, ...], dtype: DType) -> bool:
-        """Whether the stream is an array of `shape` (a chunk) and of the dataset's dtype.
+        """True if the stream has the `shape` of a chunk and the dataset's dtype; StzError otherwise.
 
-        False if only axes of length 1 differ: the samples lie in the same order, and HDF5 decodes such a chunk. Else StzError.
+        False if only axes of length 1 differ: the samples are in the same order, and HDF5 decodes such a chunk.
         """
         info = self.info
         held = elements.dtype_of(info["dtype"], info["byte_order"])
@@ -149,22 +149,23 @@ class ChunkReader:
         return bool(info["shape"] == tuple(shape))
 
     def takes_all(self, precision: Precision) -> bool:
-        """Whether a read of this precision takes all that the stream has."""
+        """True if a read of this precision uses all layers of the stream."""
         if self.info["enhanced"] and not precision.enhance:
             return False
         return precision.is_full or len(self.info["layers"]) == 1
 
     def read(self, piece: Piece, target: Array, threads: int, precision: Precision = EVERYTHING) -> tuple[int, int, int]:
-        """Decodes a selection.Piece into `target`, an array of its count; returns (bytes read, blocks decoded, blocks present).
+        """Decodes a selection.Piece into `target`, an array of its count, with any strides.
 
-        `target` may have any strides.
+        Returns:
+            (bytes read, blocks decoded, blocks present)
         """
         return self.read_with(None, piece, target, threads, precision)[:3]
 
     def read_with(
         self, element: bytes | None, piece: Piece, target: Array, threads: int, precision: Precision
     ) -> tuple[int, int, int, list[Any]]:
-        """The same with what was damaged, as _core.Reader.damage(); the bytes of `element` stand for what is lost."""
+        """As read(), but sets lost samples to `element` and also returns the damage, as _core.Reader.damage()."""
         max_error = precision.error_for(self.info)
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
@@ -193,9 +194,9 @@ class ChunkReader:
         return fetched, after["blocks_decoded"] - before["blocks_decoded"], after["blocks_present"], found
 
     def damage(self, threads: int, element: bytes | None = None, out: Array | None = None, *, verify: bool = True) -> list[Any]:
-        """What is damaged in all of the chunk, as _core.Reader.damage(); `verify`: blocks are compared with the content check.
+        """The damage of the whole chunk, as _core.Reader.damage(). `verify`: also compare blocks with the content check.
 
-        `out`, an array of the chunk's shape and dtype, gets what is whole, and `element` where samples are lost.
+        `out`, an array of the chunk's shape and dtype, is filled with the decoded samples, and with `element` for lost ones.
         """
         dtype = elements.dtype_of(self.info["dtype"], self.info["byte_order"])
         decoded = np.empty(self.info["shape"], dtype) if out is None else out
@@ -207,7 +208,7 @@ class ChunkReader:
             return list(self._reader.damage())
 
     def read_whole(self, target: Array, threads: int) -> tuple[int, int, int]:
-        """Decodes all of the chunk into `target` and keeps nothing, which is quicker; returns the same as read()."""
+        """Decodes the whole chunk into `target` and caches nothing, which is faster. Returns the same as read()."""
         direct = target.flags.c_contiguous
         decoded = target if direct else np.empty(target.shape, target.dtype)
         stored = self._stored()
@@ -236,9 +237,9 @@ class ChunkReader:
                 self._part.forget()
 
     def directory_ranges(self, piece: Piece) -> list[tuple[int, int]]:
-        """The ranges (address, size) in the file where reading a piece begins to look, of what was not looked at before.
+        """The ranges (address, size) in the file that a read of a piece needs first, without those that were already read.
 
-        Guessed from the levels that the piece is of. Only for one that `fetches`, as ranges() and give() are.
+        They are guessed from the levels of the piece. Only for a reader that `fetches`, as ranges() and give().
         """
         with self._lock:
             distances = [*piece.start, *(step for step, count in zip(piece.step, piece.count, strict=True) if count > 1)]
@@ -251,7 +252,7 @@ class ChunkReader:
             return self._missing([(begin, min(size, max(_DIRECTORY, size >> 9))) for begin, size in sections])
 
     def ranges(self, piece: Piece, whole: bool, precision: Precision = EVERYTHING) -> list[tuple[int, int]]:
-        """The ranges (address, size) in the file that reading a piece takes and that are not here; `whole`: all of a chunk."""
+        """The ranges (address, size) in the file that a read of a piece needs and that are missing. `whole`: all of it."""
         with self._lock:
             if whole:
                 return self._missing([(0, self.size)])
@@ -261,7 +262,7 @@ class ChunkReader:
             return self._missing(self._reader.plan(piece.start, piece.count, piece.step))
 
     def give(self, address: int, content: memoryview) -> None:
-        """Takes what was fetched (a memoryview) of such a range, for the next read."""
+        """Takes the fetched content (a memoryview) of such a range, for the next read."""
         assert self._part is not None
         with self._lock:
             self._part.give(address - self._part.address, content)
@@ -272,7 +273,7 @@ class ChunkReader:
         return [(part.address + offset, size) for offset, size in part.missing(ranges)]
 
     def shrink(self, most: int) -> None:
-        """Keeps at most so many bytes until the next read, if that is possible now; kept_bytes says what came of it."""
+        """Reduces the cached bytes to the given number until the next read, if possible. kept_bytes has the result."""
         if most <= self._fixed_bytes or not self._lock.acquire(blocking=False):
             return
         try:
@@ -283,7 +284,7 @@ class ChunkReader:
 
 
 class ReaderCache:
-    """The ChunkReaders that were used last, with at most `cache_bytes` (bytes) in memory together."""
+    """A cache of the ChunkReaders used last, with at most `cache_bytes` bytes in memory."""
 
     def __init__(self, cache_bytes: int) -> None:
         self.cache_bytes = min(cache_bytes, _MOST)
@@ -299,7 +300,7 @@ class ReaderCache:
             return self._held[chunk][0] if chunk in self._held else None
 
     def keep(self, chunk: Hashable, reader: ChunkReader) -> None:
-        """Keeps a ChunkReader that was just used; if there is no room, those used longest ago keep less, or are let go."""
+        """Adds a ChunkReader that was just used. To make room, those used longest ago are shrunk or removed."""
         with self._lock:
             self._drop(chunk)
             self._add(chunk, reader)
@@ -322,10 +323,10 @@ class ReaderCache:
 
 
 class PartOfCache:
-    """One dataset's chunks in a ReaderCache that several datasets share.
+    """The chunks of one dataset in a ReaderCache that several datasets share.
 
     Attributes:
-        cache_bytes: that all of them have together.
+        cache_bytes: size of the shared cache.
     """
 
     def __init__(self, cache: ReaderCache | PartOfCache) -> None:

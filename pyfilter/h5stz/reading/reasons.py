@@ -1,4 +1,4 @@
-"""Why HDF5 reads what could be read directly: the reasons of stz_h5.h, whose table C and Python share."""
+"""Reasons why HDF5 reads data that could be read directly. C and Python share the table in stz_h5.h."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ class Reason(str):
     """The text of a reason.
 
     Attributes:
-        name: of its enumerator in C, such as "STZ_H5_LAYOUT".
-        value: of the enumerator.
+        name: name of its enumerator in C, such as "STZ_H5_LAYOUT".
+        value: value of the enumerator.
     """
 
     name: str
     value: int
 
     def __new__(cls, name: str) -> Reason:
-        """The reason of this name."""
+        """The reason with this name."""
         value, text = _core.H5_REASONS[name]
         self = super().__new__(cls, text)
         self.name, self.value = name, value

@@ -1,6 +1,6 @@
-"""NumPy basic indexing as boxes: which samples an index means, and how a box is cut along the borders of chunks.
+"""NumPy basic indexing as boxes: the samples that an index selects, and the division of a box at chunk borders.
 
-A Selection has one Axis per axis of the array: start, count and step. Nothing here reads data.
+A Selection has one Axis per axis of the array: start, count and step. This module reads no data.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _Cut: TypeAlias = tuple[int, int, int, int, slice]
 
 @dataclass(frozen=True)
 class Axis:
-    """The samples start + i * step, 0 <= i < count, of one axis; `step` is not 0 and may be negative.
+    """The samples start + i * step, 0 <= i < count, of one axis. `step` is not 0 and may be negative.
 
-    `keep` is False for an integer, whose axis the result does not have; `count` is then 1.
+    `keep` is False for an integer index, whose axis the result lacks; `count` is then 1.
     """
 
     start: int
@@ -42,19 +42,19 @@ class Axis:
     keep: bool = True
 
     def ascending(self) -> tuple[int, int, int]:
-        """(start, count, step) of the same samples by rising index, so that step >= 1."""
+        """(start, count, step) of the same samples in ascending order, so that step >= 1."""
         if self.step > 0:
             return self.start, self.count, self.step
         return self.start + max(self.count - 1, 0) * self.step, self.count, -self.step
 
     def scaled(self, spacing: int) -> Axis:
-        """The same samples in the index space of an array that has `spacing` samples for one of this."""
+        """The same samples in the index space of an array that is finer by a factor `spacing`."""
         return Axis(self.start * spacing, self.count, self.step * spacing, self.keep)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What an index means in an array: one Axis for each of its axes."""
+    """The samples that an index selects: one Axis for each axis of the array."""
 
     axes: tuple[Axis, ...]
 
@@ -69,43 +69,43 @@ class Selection:
         return prod(axis.count for axis in self.axes)
 
     def scaled(self, spacing: Sequence[int]) -> Selection:
-        """The Selection in the index space of an array that has spacing[a] samples on axis a for one of this."""
+        """The Selection in the index space of an array that is finer by a factor spacing[a] along axis a."""
         return Selection(tuple(axis.scaled(step) for axis, step in zip(self.axes, spacing, strict=True)))
 
     def box(self) -> BoxAxes:
-        """(start, count, step) of every axis, by rising index."""
+        """(start, count, step) of every axis, in ascending order."""
         return [axis.ascending() for axis in self.axes]
 
     def key(self) -> tuple[int | slice, ...]:
-        """An index of integers and slices with rising index: the result but for the order of its samples."""
+        """An index of integers and ascending slices that gives the result except for the order of its samples."""
         return tuple(
             slice(start, start + max(count - 1, 0) * step + min(count, 1), step) if axis.keep else start
             for axis, (start, count, step) in zip(self.axes, self.box(), strict=True)
         )
 
     def ascending(self, result: Array) -> Array:
-        """A view of an array of the result's shape in which the kept axes run by rising index."""
+        """A view of an array of the result's shape in which the kept axes are in ascending order."""
         flips = [slice(None, None, 1 if axis.step > 0 else -1) for axis in self.axes if axis.keep]
         index: tuple[Any, ...] = (*flips, ...)  # with the ellipsis it is a view even where no axis is kept
         flipped: Array = result[index]
         return flipped
 
     def target(self, result: Array) -> Array:
-        """A view of an array of the result's shape with all axes, each by rising index: what box() is to be put into."""
+        """A view of an array of the result's shape with all axes in ascending order, to be filled with box()."""
         index: tuple[Any, ...] = tuple(slice(None) if axis.keep else np.newaxis for axis in self.axes)
         with_all_axes: Array = self.ascending(result)[index]
         return with_all_axes
 
 
 def parse(index: Any, shape: Sequence[int]) -> Selection:
-    """The Selection that a NumPy basic index means in an array of `shape`.
+    """The Selection of a NumPy basic index in an array of `shape`.
 
     Args:
-        index: integer, slice (any step but 0), Ellipsis, or a tuple of them; axes that are missing are taken whole.
+        index: integer, slice (any step but 0), Ellipsis, or a tuple of them. Missing axes are whole.
         shape: tuple of ints.
 
     Raises:
-        StzTypeError: (a TypeError) the index is none of these, as lists, arrays, masks, names and newaxis.
+        StzTypeError: (a TypeError) another kind of index: lists, arrays, masks, names, newaxis.
         StzError: (a ValueError) a step is 0.
         IndexError: an integer is out of range, or there are too many indices.
     """
@@ -114,15 +114,15 @@ def parse(index: Any, shape: Sequence[int]) -> Selection:
 
 
 def parse_region(region: Any, shape: Sequence[int], levels: Sequence[int]) -> Selection:
-    """The Selection, in the index space of a resolution level, of its samples that lie in a region of the array.
+    """The Selection, in the index space of a resolution level, of the level's samples in a region of the array.
 
-    Level l of an axis holds every 2**l-th sample of it. A slice means its samples that the level has; an integer means the last
-    sample of the level that is not behind it, so that a plane has a counterpart on every level.
+    Level l of an axis has every 2**l-th sample of it. A slice selects the samples of the level in its range. An integer
+    selects the last sample of the level at or before it, so that a plane exists on every level.
 
     Args:
-        region: as of parse(), in the index space of the array itself (level 0); without steps along axes above level 0.
-        shape: of the array itself.
-        levels: 0 or more, for every axis.
+        region: as for parse(), in the index space of the array (level 0). No steps along axes above level 0.
+        shape: shape of the array.
+        levels: level of each axis, 0 or more.
 
     Raises:
         As parse(), and StzError for a step along an axis above level 0.
@@ -132,7 +132,7 @@ def parse_region(region: Any, shape: Sequence[int], levels: Sequence[int]) -> Se
 
 
 def _on_level(axis: Axis, level: int) -> Axis:
-    """The samples of an axis that its level has, in samples of the level."""
+    """The samples of an axis that are on its level, in samples of the level."""
     if level == 0:
         return axis
     spacing = 1 << level
@@ -148,7 +148,7 @@ def _on_level(axis: Axis, level: int) -> Axis:
 
 
 def _item(item: Any) -> _Item:
-    """An int, a slice of ints or Ellipsis; else an error that says what to do."""
+    """An int, a slice of ints or Ellipsis; other items raise an error that names the remedy."""
     if isinstance(item, EllipsisType):
         return item
     if isinstance(item, slice):
@@ -170,7 +170,7 @@ def _integer(item: Any) -> int:
 
 
 def _with_all_axes(items: list[_Item], rank: int) -> list[int | slice]:
-    """One item for each axis, with whole axes for Ellipsis and for those that are missing."""
+    """One item for each axis, with whole axes for Ellipsis and for missing ones."""
     given = [item for item in items if not isinstance(item, EllipsisType)]
     if len(items) - len(given) > 1:
         raise IndexError("an index can have one ellipsis (...) only: write the other axes as :")
@@ -193,12 +193,12 @@ def _axis(item: int | slice, extent: int, axis: int) -> Axis:
 
 @dataclass(frozen=True)
 class Piece:
-    """The part of a box that lies in one chunk.
+    """The part of a box in one chunk.
 
     Attributes:
-        chunk: index of the chunk in the grid of chunks, for every axis.
-        start, count, step: tuples of the samples wanted, in the index space of the chunk.
-        place: index tuple (slices) of where they belong in an array of the box's shape.
+        chunk: index of the chunk in the grid of chunks.
+        start, count, step: tuples of the wanted samples, in the index space of the chunk.
+        place: index (tuple of slices) of their place in an array of the box's shape.
     """
 
     chunk: tuple[int, ...]
@@ -209,11 +209,11 @@ class Piece:
 
 
 def pieces(box: BoxAxes, chunks: Sequence[int]) -> Iterator[Piece]:
-    """The Pieces of a box, chunk by chunk in C order; those without samples are left out.
+    """The Pieces of a box, chunk by chunk in C order, without empty ones.
 
     Args:
-        box: (start, count, step) of every axis, steps 1 or more, as of Selection.box().
-        chunks: shape of the chunks.
+        box: (start, count, step) of every axis with steps of 1 or more, as Selection.box().
+        chunks: chunk shape.
     """
     for parts in _products([partial(_cut, *axis, extent) for axis, extent in zip(box, chunks, strict=True)]):
         chunk, start, count, step, place = zip(*parts, strict=True)
@@ -221,7 +221,7 @@ def pieces(box: BoxAxes, chunks: Sequence[int]) -> Iterator[Piece]:
 
 
 def _products(axes: Sequence[Callable[[], Iterator[_Cut]]]) -> Iterator[tuple[_Cut, ...]]:
-    """As itertools.product(), which would hold all cuts of all axes: of a dataset that claims terabytes these are billions."""
+    """As itertools.product(), which would hold all cuts of all axes. A dataset that claims terabytes could have billions."""
     if not axes:
         yield ()
         return
@@ -231,7 +231,7 @@ def _products(axes: Sequence[Callable[[], Iterator[_Cut]]]) -> Iterator[tuple[_C
 
 
 def _cut(start: int, count: int, step: int, extent: int) -> Iterator[_Cut]:
-    """(chunk, local start, local count, step, place in the box) of every chunk of one axis that holds a sample."""
+    """(chunk, local start, local count, step, place in the box) for every chunk of one axis that has a sample."""
     done = 0
     while done < count:
         sample = start + done * step

@@ -1,4 +1,4 @@
-"""What reads of a dataset did: bytes, blocks, and what they found damaged."""
+"""Statistics of reads: bytes, blocks, and damage."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _PAGE_BITS = 10
 
 
 def chunk_number(chunk: Sequence[int], shape: Sequence[int], extents: Sequence[int]) -> tuple[tuple[int, ...], int]:
-    """(The numbers of chunks along all axes but the first, a chunk's number in C order) for a dataset with chunks of `extents`.
+    """(Numbers of chunks along all axes but the first, number of a chunk in C order), for chunks of `extents`.
 
-    Numbers stay while the dataset grows along its first axis; along another, the chunks are others from then on.
+    Chunk numbers are stable while the dataset grows along its first axis. Growth along another axis renumbers the chunks.
     """
     grid = [-(-length // extent) for length, extent in zip(shape, extents, strict=True)]
     number = 0
@@ -23,14 +23,14 @@ def chunk_number(chunk: Sequence[int], shape: Sequence[int], extents: Sequence[i
 
 
 class _Numbers:
-    """A set of (group, number): a bit each where numbers of a group lie together, as those of chunks do."""
+    """A set of (group, number), with one bit per number where the numbers of a group are dense, as chunk numbers are."""
 
     def __init__(self) -> None:
         self._pages: dict[tuple[Hashable, int], int] = {}
         self.count = 0
 
     def add(self, group: Hashable, number: int) -> bool:
-        """Whether it was not there yet."""
+        """Adds a number. True if it is new."""
         page, bit = (group, number >> _PAGE_BITS), 1 << (number & ((1 << _PAGE_BITS) - 1))
         before = self._pages.get(page, 0)
         if before & bit:
@@ -41,16 +41,17 @@ class _Numbers:
 
 
 class Stats:
-    """What reads through a view did, all its levels together, since it was made or reset() was called.
+    """Statistics of all reads through a view and its levels, since it was made or reset() was called.
 
     Attributes:
-        bytes_read: bytes fetched from the file, or the file object: ranges where it can be read directly, else whole chunks.
-        bytes_touched_chunks: stored sizes of the chunks that were touched: what HDF5 itself would have had to read.
-        bytes_saved: the difference.
-        blocks_decoded: blocks decoded; one that was decoded again, as it had not been kept or only in part, counts again.
-        blocks_present: blocks in the touched chunks, on all their levels.
-        fallback_chunks: chunks that h5py read and decoded whole; a dataset that has no chunks, or is writable, is one.
-        damage: what reads that went on (on_error=) found damaged, a list of h5stz.Damage.
+        bytes_read: bytes read from the file or file object: byte ranges if it can be read directly, whole chunks otherwise.
+        bytes_touched_chunks: stored size of all chunks that the reads used; HDF5 itself would read all of this.
+        bytes_saved: bytes_touched_chunks - bytes_read.
+        blocks_decoded: number of decoded blocks. A block counts again if it is decoded again because it was not in the cache.
+        blocks_present: number of blocks, of all levels, in the chunks that the reads used.
+        fallback_chunks: number of chunks that h5py read and decoded whole. A dataset that is not chunked, or is open for
+            writing, counts as one.
+        damage: list of h5stz.Damage that reads with on_error= found.
     """
 
     def __init__(self) -> None:
@@ -58,7 +59,7 @@ class Stats:
         self.reset()
 
     def reset(self) -> None:
-        """Begins to count anew."""
+        """Sets all counts to zero."""
         with self._lock:
             self.bytes_read = self.blocks_decoded = 0
             self._touched_bytes = self._blocks = 0
@@ -67,12 +68,14 @@ class Stats:
 
     @property
     def damage(self) -> list[Damage]:
-        """What reads found damaged (h5stz.Damage), each damage once, with all that reads lost to it."""
+        """The damage that reads found, as a list of h5stz.Damage. Each damage appears once, with everything that reads lost to
+        it.
+        """
         with self._lock:
             return list(self._damage.values())
 
     def damaged(self, found: Iterable[Damage]) -> None:
-        """Notes what a read found damaged."""
+        """Records the damage that a read found."""
         with self._lock:
             for damage in found:
                 known = self._damage.get(damage.key)
@@ -80,31 +83,31 @@ class Stats:
 
     @property
     def bytes_touched_chunks(self) -> int:
-        """Stored sizes of the chunks that were touched, each once, as it was when it was first touched."""
+        """Stored size of the chunks that reads used, in bytes. Each chunk counts once, with its size at first use."""
         with self._lock:
             return self._touched_bytes
 
     @property
     def bytes_saved(self) -> int:
-        """Bytes of the touched chunks that were not read; below 0 if more was read than they have, as some was read again."""
+        """Bytes of the used chunks that were not read. Negative if repeated reads exceed the size of the chunks."""
         return self.bytes_touched_chunks - self.bytes_read
 
     @property
     def blocks_present(self) -> int:
-        """Blocks in the touched chunks, each chunk once."""
+        """Number of blocks in the chunks that reads used; each chunk counts once."""
         with self._lock:
             return self._blocks
 
     @property
     def fallback_chunks(self) -> int:
-        """How many chunks h5py read and decoded whole, each once."""
+        """Number of chunks that h5py read and decoded whole; each counts once."""
         with self._lock:
             return self._fallbacks.count
 
     def decoded(
         self, group: Hashable, number: int, size: int, blocks_present: int, bytes_read: int, blocks_decoded: int
     ) -> None:
-        """Counts a read of a chunk by a reader: the chunk of this number in a group, such as a dataset."""
+        """Counts a partial read of the chunk with this number in a group, such as a dataset."""
         with self._lock:
             if self._touched.add(group, number):
                 self._touched_bytes += size
@@ -113,7 +116,7 @@ class Stats:
             self.blocks_decoded += blocks_decoded
 
     def fell_back(self, group: Hashable, number: int, size: int) -> None:
-        """Counts a read of a chunk by h5py."""
+        """Counts a read of a chunk through h5py."""
         with self._lock:
             if self._touched.add(group, number):
                 self._touched_bytes += size

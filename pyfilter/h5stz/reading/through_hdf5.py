@@ -1,4 +1,4 @@
-"""Reads through h5py alone, of datasets and chunks that are none of ours, or may not be read in another way."""
+"""Reads through h5py: datasets and chunks without h5stz, or that may not be read directly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 
 class ThroughHdf5:
-    """Of one dataset; `mark` tells its chunks from those of others in `stats`."""
+    """Reads one dataset through h5py. `mark` distinguishes its chunks from those of others in `stats`."""
 
     def __init__(self, dataset: h5py.Dataset, index: ChunkIndex, stats: Stats, mark: object) -> None:
         self.dataset, self.index, self.stats, self._mark = dataset, index, stats, mark
@@ -36,18 +36,18 @@ class ThroughHdf5:
             return h5py_getitem(self.dataset, key)
 
     def naming(self, chunk: Chunk) -> AbstractContextManager[None]:
-        """Around reads of a chunk: errors of HDF5 become such that name it; unreadable.naming()."""
+        """A context for reading a chunk in which errors of HDF5 name the chunk; see unreadable.naming()."""
         return naming(self.dataset, self._first_sample(chunk))
 
     def try_chunk(self, chunk: Chunk) -> None:
-        """Raises the error of a chunk that HDF5 cannot decode."""
+        """Raises the error of a chunk if HDF5 cannot decode it."""
         h5py_getitem(self.dataset, self._first_sample(chunk))
 
     def _first_sample(self, chunk: Chunk) -> tuple[slice, ...]:
         return tuple(slice(start, start + 1) for start in self.index.offset(chunk))
 
     def read(self, selection: Selection, out: Array | None) -> Any:
-        """All of a Selection, as of DatasetReader.read()."""
+        """Reads a whole Selection, as DatasetReader.read()."""
         box = [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]
         with naming(self.dataset, box, less="read a smaller region"):
             result = h5py_getitem(self.dataset, selection.key())
@@ -60,7 +60,7 @@ class ThroughHdf5:
         return out
 
     def checked(self, samples: Any, precision: Precision) -> Any:
-        """What was read, unless the bound of the dataset allows larger errors than were asked for."""
+        """Returns what was read. Raises StzError if the bound of the dataset permits larger errors than requested."""
         if precision.max_error is None or precision.lenient or client_data(self.dataset) is None or not np.size(samples):
             return samples
         settings = STZ.from_dataset(self.dataset).resolved.settings
@@ -71,18 +71,18 @@ class ThroughHdf5:
         elif settings.largest_error > precision.max_error:
             raise StzError(
                 f"max_error={precision.max_error:g} is less than the bound of {self.dataset.name}, {settings.largest_error:g}, "
-                f"and all of it is read through h5py, as {self.index.reason}: ask for that, or for all there is",
+                f"and all of it is read through h5py, as {self.index.reason}: give a max_error of at least that, or none",
                 _BOUND,
             )
         return samples
 
     def counted_as(self, chunk: tuple[int, ...]) -> tuple[Hashable, int]:
-        """The name of a chunk in the Stats."""
+        """The identity of a chunk in the Stats."""
         others, number = chunk_number(chunk, self.dataset.shape, self.index.chunks)
         return (self._mark, others), number
 
     def _count_all(self, selection: Selection) -> None:
-        """Counts a read through h5py alone, without looking for the chunks in a file that may change."""
+        """Counts a read through h5py without locating the chunks, because the file may change."""
         chunks = self.dataset.chunks
         if chunks is None or self.index.live:
             size = selection.size * self.dataset.dtype.itemsize
@@ -93,7 +93,7 @@ class ThroughHdf5:
             self.stats.fell_back(*self.counted_as(chunk), stored.size if stored else 0)
 
     def read_what_it_can(self, losses: Losses, selection: Selection, result: Array) -> None:
-        """Reads what h5py can read: all at once, or chunk by chunk."""
+        """Reads everything that h5py can read: all at once, or chunk by chunk."""
         box, target = selection.box(), selection.target(result)
         try:
             self.read(selection, result)

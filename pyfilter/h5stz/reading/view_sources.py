@@ -1,8 +1,8 @@
-"""Where a view has its dataset from: from its caller, or from a file that it opens by name after it was pickled.
+"""The dataset behind a view: given by the caller, or opened by name after the view was pickled.
 
-Files that views open by themselves are opened for reading, once for each process however many views and threads use them, and
-kept open for the next view of the same dataset: those used last, until close_files(). No lock of this module is held while h5py
-is called, which has a lock of its own.
+Files that views open themselves are opened for reading, once per process, and shared by all views and threads. The most
+recently used ones stay open for the next view, until close_files(). No lock of this module is held while h5py is called,
+because h5py has its own lock.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _BY_NAME = "open the file by its name on disk, h5py.File(name), and make the vie
 
 @dataclass(frozen=True)
 class Place:
-    """What a view needs to be made again in another process.
+    """The information with which another process makes the same view.
 
     Attributes:
-        filename: absolute; of a remote file its address for messages.
+        filename: absolute path; for a remote file its address without secrets, for messages.
         name: path of the dataset in the file.
-        rank, dtype: of the dataset (dtype.str), to tell it from another one that has taken its place.
-        swmr: whether there may be a writer beside us (SWMR).
-        cache_bytes, verify, on_error: as of view().
-        remote: of a remote file, else None.
+        rank, dtype: number of axes and dtype (dtype.str) of the dataset, to detect a replaced dataset.
+        swmr: True if another process may be writing the file (SWMR).
+        cache_bytes, verify, on_error: as for view().
+        remote: Address of a remote file, otherwise None.
     """
 
     filename: str
@@ -61,7 +61,7 @@ class Place:
 
     @classmethod
     def of(cls, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None, on_error: OnError) -> Place:
-        """The Place of a dataset; raises the StzError of one that another process cannot open."""
+        """The Place of a dataset. Raises StzError if another process cannot open the dataset."""
         if not dataset.id.valid:
             raise StzError("a view of a closed file cannot be pickled: open the file and make a new view", _ARGUMENT)
         if not dataset.name:
@@ -78,25 +78,25 @@ class Place:
         return cls(filename, dataset.name, rank, dtype, swmr, cache_bytes, verify, on_error)
 
     def open(self) -> tuple[h5py.File, RemoteFile | None]:
-        """The file, and the object that h5py reads it from if it is remote; OSError if that fails."""
+        """Opens the file. Returns it with the object that h5py reads it from (None for a local file). Raises OSError."""
         if self.remote is None:
             return h5py.File(self.filename, "r", swmr=True) if self.swmr else opened_file(self.filename), None
         source = self.remote.open()
         return source.hdf5(), source
 
     def version(self) -> Any:
-        """What tells the contents of the file from what they were before, of builtin types; None if there is no file."""
+        """Identifies the present contents of the file, with builtin types; None if the file does not exist."""
         return file_stamp(self.filename) if self.remote is None else self.remote.version
 
 
 def address_of(file: h5py.h5f.FileID) -> Address | None:
-    """The Address of a remote file that open() has opened, None of others."""
+    """The Address of a remote file that open() opened; None for other files."""
     source = object_of(file)
     return source.address if isinstance(source, RemoteFile) else None
 
 
 def _not_openable(file: h5py.h5f.FileID, filename: str) -> str | None:
-    """Why another process cannot open a file as it is open here (text that says what to do), or None."""
+    """The reason why another process cannot open a file as it is open here, with the remedy; None if it can."""
     if file.get_intent() & h5py.h5f.ACC_RDWR:
         return "its file is open for writing, and what was written may not be in it yet: close it and open it with mode 'r'"
     driver = file.get_access_plist().get_driver()
@@ -106,42 +106,42 @@ def _not_openable(file: h5py.h5f.FileID, filename: str) -> str | None:
         reopen = "a remote file can be pickled if h5stz.open opens it by its address"
         return f"h5py reads its file from a Python object: {_BY_NAME}; {reopen}"
     if driver not in (h5py.h5fd.SEC2, h5py.h5fd.STDIO):
-        return f"its file is open through a driver of HDF5 that other processes would have to be told of: {_BY_NAME}"
+        return f"its file is open through an HDF5 driver that another process cannot set up: {_BY_NAME}"
     if file_stamp(filename) is None:
         return f"there is no file {filename} (any more): was it moved, or the working directory changed? Then open it again"
     return None
 
 
 class Source(Protocol):
-    """A dataset that views read."""
+    """The dataset that a view reads."""
 
     @property
     def reader(self) -> DatasetReader:
-        """Its DatasetReader."""
+        """The DatasetReader."""
         ...
 
     def place(self) -> Place:
-        """Where another process finds it; StzError if it cannot."""
+        """The Place where another process finds the dataset. Raises StzError if it cannot."""
         ...
 
     def detached(self) -> Source:
-        """The same, for use also after the file that was given is closed, if that is possible."""
+        """A source that works after the given file was closed, if possible."""
         ...
 
     def version(self) -> Any:
-        """What tells its contents from those of others and from what they were before, of builtin types."""
+        """Identifies the dataset and its present contents, with builtin types."""
         ...
 
     def description(self) -> str:
-        """What it is, for people."""
+        """A description for people."""
         ...
 
 
 class GivenSource:
-    """A dataset that the caller has opened, and keeps open.
+    """A dataset that the caller opened and keeps open.
 
     Attributes:
-        reader: its DatasetReader.
+        reader: the DatasetReader.
     """
 
     def __init__(self, dataset: h5py.Dataset, cache_bytes: int, verify: bool | None, on_error: OnError) -> None:
@@ -160,7 +160,7 @@ class GivenSource:
             return self
 
     def version(self) -> Any:
-        """See Source; of what another process cannot open, or of a file that is being written, a new one each time."""
+        """See Source. A new value each time if another process cannot open the dataset or the file is open for writing."""
         try:
             return _version(self.place(), self.reader)
         except StzError:
@@ -180,7 +180,7 @@ class ReopenedSource:
 
     @property
     def reader(self) -> DatasetReader:
-        """See Source; opens the file, also again after it was closed or changed. StzReadError if that fails."""
+        """See Source. Opens the file on first use, and again after it was closed or changed. Raises StzReadError."""
         if self._opened is None or not self._opened.current():
             self._opened = _opened_at(self._place)
         return self._opened.reader
@@ -198,7 +198,7 @@ class ReopenedSource:
         return _version(self._place, self.reader)
 
     def description(self) -> str:
-        """See Source; does not open the file."""
+        """See Source. Does not open the file."""
         opened = self._opened
         if opened is None or not opened.reader.dataset.id.valid:
             return f"{self._place.name!r} in {self._place.filename}, not open yet"
@@ -226,18 +226,18 @@ def _description(reader: DatasetReader) -> str:
 
 
 class _Given:
-    """A dataset that the caller has open; what _Opened has, as far as it is known."""
+    """A dataset that the caller has open; has the interface of _Opened."""
 
     def __init__(self, reader: DatasetReader) -> None:
         self.reader = reader
 
     def current(self) -> bool:
-        """Whether its file is still open."""
+        """True if the file is still open."""
         return bool(self.reader.dataset.id.valid)
 
 
 class _Opened:
-    """A dataset in a file that was opened here; the file is closed with the last reference to this object."""
+    """A dataset in a file that was opened here. The file is closed when the last reference to this object ends."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
@@ -260,13 +260,13 @@ class _Opened:
                 self._remote.close()
             raise StzReadError(
                 f"{place.filename} has no dataset {place.name} of {counted(place.rank, 'axis', 'axes')} and dtype "
-                f"{place.dtype}: it is another file than that of the view, or was written anew. Make the view again",
+                f"{place.dtype}: the file was replaced or rewritten. Make the view again",
                 _READ,
             )
         self.reader = reader_of(dataset, place.cache_bytes, Stats(), place.verify, place.on_error)
 
     def current(self) -> bool:
-        """Whether the file is open, and is what is to be found under its name now."""
+        """True if the file is open and is still the file with this name."""
         if not self.reader.dataset.id.valid:
             return False
         if self._remote is not None:
@@ -274,7 +274,7 @@ class _Opened:
         return self.reader.index.live or self._place.version() in (self._version, None)
 
     def close(self) -> None:
-        """Closes the file for all who have it from here."""
+        """Closes the file for all its users."""
         self._file.close()
 
 
@@ -284,7 +284,7 @@ _all: weakref.WeakValueDictionary[Place, _Opened] = weakref.WeakValueDictionary(
 
 
 def _opened_at(place: Place) -> _Opened:
-    """The _Opened of a Place: the one that there is, or a new one."""
+    """The _Opened of a Place: the existing one, or a new one."""
     with _lock:
         opened = stale = _all.get(place)
     if opened is not None and not opened.current():
@@ -304,10 +304,10 @@ def _opened_at(place: Place) -> _Opened:
 
 
 def close_files() -> None:
-    """Closes the files that views which were pickled have opened in this process; a view opens its file again when it is used.
+    """Closes the files that pickled views opened in this process. A view opens its file again on its next use.
 
-    Until then no other process can write to them, as HDF5 locks what is open. Files that the caller has opened are left alone.
-    For the workers of dask.distributed: ``client.run(h5stz.close_files)``.
+    HDF5 locks open files, so other processes cannot write to them before this call. Files that the caller opened are not
+    closed. For the workers of dask.distributed: ``client.run(h5stz.close_files)``.
     """
     with _lock:
         opened = list(_all.values())
@@ -317,7 +317,9 @@ def close_files() -> None:
 
 
 def _begin_anew() -> None:
-    """In a child process: its parent's readers may be in use by threads that the child does not have, and locked for ever."""
+    """In a forked child: starts with new readers. Threads of the parent, which the child does not have, may hold locks of the
+    old ones.
+    """
     global _lock, _recent, _all
     _inherited.extend(_all.values())
     _lock, _recent, _all = threading.Lock(), OrderedDict(), weakref.WeakValueDictionary()

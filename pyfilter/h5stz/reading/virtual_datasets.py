@@ -1,10 +1,10 @@
-"""Virtual datasets: each of their sources is read in part, as a dataset of its own.
+"""Virtual datasets: each source is read partially, as a dataset of its own.
 
-Read so are mappings of a box of the virtual dataset to a box of a source, samples in the same order. Where anything about a
-source is in doubt, whether there is one, its type, its extents, h5py reads what the mapping has of a selection. A dataset with
-another kind of mapping, or with mappings that overlap, is read through h5py as a whole.
+This applies to mappings of a box of the virtual dataset to a box of a source with samples in the same order. If anything about
+a source is in doubt (existence, type, extents), h5py reads the selected part of that mapping. A dataset with other kinds of
+mappings, or with overlapping ones, is read through h5py as a whole.
 
-Sources are open as long as the reader lives, at most 32 of them: HDF5 too keeps them open for the next read.
+Sources stay open during the lifetime of the reader, at most 32 of them. HDF5 also keeps them open for the next read.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ _Box: TypeAlias = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Mapping:
-    """A box of a virtual dataset whose samples are those of a source.
+    """A box of a virtual dataset whose samples come from a source.
 
     Attributes:
-        box: where they are in the virtual dataset.
+        box: the box in the virtual dataset.
         filename, name: the source, as the mapping names it.
-        source: the box of the source; None for all of it, as long as its extents fit.
-        followed: whether the source may be read here; else only h5py can read it.
+        source: the box in the source; None for all of it, if its extents fit.
+        followed: True if the source may be read directly; False if only h5py can read it.
     """
 
     box: _Box
@@ -57,7 +57,7 @@ class Mapping:
     followed: bool
 
     def source_in(self, shape: tuple[int, ...]) -> _Box | None:
-        """The box of a source of this shape, None if it does not fit."""
+        """The box in a source of this shape; None if it does not fit."""
         box = tuple((0, extent) for extent in shape) if self.source is None else self.source
         inside = len(box) == len(shape) and all(
             start + count <= extent for (start, count), extent in zip(box, shape, strict=True)
@@ -67,7 +67,7 @@ class Mapping:
 
 @dataclass(frozen=True)
 class _Part:
-    """What a mapping has of a selection.
+    """The part of a selection in one mapping.
 
     Attributes:
         axes: (start, count, step) of every axis, in samples of the mapping's box.
@@ -87,7 +87,7 @@ class _Part:
         )
 
     def in_source(self, source: _Box) -> Selection:
-        """The same samples in the source, of which the mapping has the box `source`."""
+        """The same samples in the source, in which the mapping has the box `source`."""
         long = iter([axis for axis, (_, extent) in zip(self.axes, self.mapping.box, strict=True) if extent > 1])
         axes = []
         for begin, extent in source:
@@ -104,13 +104,13 @@ class _Part:
 
 
 def reader_of(dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None, on_error: OnError) -> DatasetReader:
-    """The reader of a dataset, virtual or not; arguments are those of DatasetReader."""
+    """The reader of a dataset, virtual or not. Arguments as for DatasetReader."""
     kind = VirtualReader if dataset.is_virtual else DatasetReader
     return kind(dataset, cache_bytes, stats, verify, on_error=on_error)
 
 
 def file_stamp(filename: str) -> tuple[int, int, int] | None:
-    """What tells a file from what it was before it was changed or replaced; None if there is none."""
+    """Identifies the contents of a file, to detect changes and replacement; None if the file does not exist."""
     try:
         state = os.stat(filename)
     except OSError:
@@ -119,7 +119,7 @@ def file_stamp(filename: str) -> tuple[int, int, int] | None:
 
 
 class VirtualReader(DatasetReader):
-    """Reads a virtual dataset from its sources; any number of threads may use it."""
+    """Reads a virtual dataset from its sources. Any number of threads may use it."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class VirtualReader(DatasetReader):
         return tuple((name, file_stamp(os.path.join(self._directory, name))) for name in names)
 
     def _find_mappings(self) -> Reason | None:
-        """Fills the list of mappings; why that is not possible, or None."""
+        """Fills the list of mappings. Returns the reason if that is not possible, or None."""
         for vspace, filename, name, src_space in self.dataset.virtual_sources():
             box, source = _box_of(vspace, self.dataset.shape), _box_of(src_space, None)
             if box is None:
@@ -218,7 +218,7 @@ class VirtualReader(DatasetReader):
         return None
 
     def _parts(self, selection: Selection) -> Iterator[_Part]:
-        """What the mappings have of a Selection, none of it empty."""
+        """The nonempty parts of a Selection, one for each mapping."""
         box = selection.box()
         ends = [(start, start + (count - 1) * step + 1) for start, count, step in box]
         low, high = (np.array(bound, np.int64) for bound in zip(*ends, strict=True)) if ends else (np.empty(0), np.empty(0))
@@ -254,7 +254,7 @@ class VirtualReader(DatasetReader):
         self.stats.fell_back((self._mark, part.mapping.box), 0, place.nbytes)
 
     def _source(self, mapping: Mapping) -> tuple[DatasetReader, _Box] | None:
-        """The reader of a source and the box of it, None if h5py must see what there is."""
+        """The reader of a source and its box; None if h5py must read it."""
         if not mapping.followed:
             return None
         key = mapping.filename, mapping.name
@@ -270,7 +270,7 @@ class VirtualReader(DatasetReader):
         return None if box is None else (reader, box)
 
     def _opened_source(self, filename: str, name: str) -> DatasetReader | None:
-        """Opens a source, None if it is not there, or not of the type of this dataset."""
+        """Opens a source; None if it does not exist or has another type than this dataset."""
         dataset = self._open_as_hdf5_does(filename, name)
         if dataset is None:
             return None
@@ -286,10 +286,10 @@ class VirtualReader(DatasetReader):
         return reader
 
     def _open_as_hdf5_does(self, filename: str, name: str) -> h5py.Dataset | None:
-        """A source whose samples need no conversion, or None.
+        """Opens a source whose samples need no conversion, or None.
 
-        Files are looked for where HDF5 looks first; if there is none, it is HDF5 that looks elsewhere. They are opened as HDF5
-        opens them: in another way (with another degree of closing) it would not find them when it reads a part itself.
+        Files are searched where HDF5 looks first. If there is none, HDF5 looks elsewhere by itself. They are opened as HDF5
+        opens them: with another close degree HDF5 would not find them when it reads a part itself.
         """
         try:
             if filename == ".":
@@ -308,7 +308,7 @@ class VirtualReader(DatasetReader):
 
 
 def _not_followed(dataset: h5py.Dataset) -> Reason | None:
-    """Why the sources of a virtual dataset cannot be looked for here, or None."""
+    """The reason why the sources of a virtual dataset cannot be searched here, or None."""
     file = dataset.file.id
     if file.get_intent() != h5py.h5f.ACC_RDONLY:
         return Reason("STZ_H5_VIRTUAL_WRITABLE")
@@ -325,9 +325,9 @@ def _not_followed(dataset: h5py.Dataset) -> Reason | None:
 
 
 def _box_of(space: Any, shape: tuple[int, ...] | None) -> _Box | None:
-    """The box that a dataspace (h5py.h5s.SpaceID) selects, None if it is no box or has no end.
+    """The box that a dataspace (h5py.h5s.SpaceID) selects; None if the selection is not a box or has no end.
 
-    `shape`: of what it selects from, None if it is not known: a dataspace that selects all of it does not say that.
+    `shape`: shape of the array that it selects from, None if unknown: a dataspace that selects everything does not contain it.
     """
     kind = space.get_select_type()
     if kind == h5py.h5s.SEL_ALL:
@@ -343,12 +343,12 @@ def _box_of(space: Any, shape: tuple[int, ...] | None) -> _Box | None:
 
 
 def _long(box: _Box) -> list[int]:
-    """Extents of the axes of more than one sample."""
+    """Extents of the axes with more than one sample."""
     return [count for _, count in box if count != 1]
 
 
 def _overlap(bounds: npt.NDArray[np.int64]) -> bool:
-    """Whether two of many boxes have samples in common; `bounds`: (begin, end) by box and axis."""
+    """True if two of many boxes overlap. `bounds`: (begin, end) by box and axis."""
     count, rank, _ = bounds.shape
     if count < 2 or not rank:
         return bool(count > 1)

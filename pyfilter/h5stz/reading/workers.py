@@ -1,4 +1,4 @@
-"""Threads in which the chunks of one read are decoded."""
+"""Threads that decode the chunks of one read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Job: TypeAlias = Callable[[], None]
 
 
 class Workers:
-    """Runs jobs in `count` threads, in the calling one if that is 1; few wait at a time. The first error ends it."""
+    """Runs jobs in `count` threads, or in the caller if that is 1. Few jobs wait at a time. The first error stops it."""
 
     def __init__(self, count: int) -> None:
         self._count = count

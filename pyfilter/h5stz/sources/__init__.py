@@ -1,4 +1,4 @@
-"""Where bytes come from: Python file objects, and files behind web servers and in object stores."""
+"""Sources of bytes: Python file objects, and files behind web servers and in object stores."""
 
 from typing import TYPE_CHECKING
 

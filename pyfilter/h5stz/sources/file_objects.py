@@ -1,8 +1,8 @@
-"""Ranges of files that h5py reads through a Python object (driver "fileobj"): in memory, archives, remote files.
+"""Ranged reads of files that h5py reads through a Python object (driver "fileobj"): in memory, in archives, remote files.
 
-An object has one position, which h5py moves too, so it is used under h5py's lock, by the thread that asks. A file of fsspec
-that reads ahead has a function beside it that fetches any range; several threads may call that of a remote file at once.
-No package is imported for this: what an object can do tells how it is read.
+An object has one position, which h5py moves too. It is therefore used under h5py's lock, by the calling thread. A file of
+fsspec that reads ahead also has a function that fetches any range; for a remote file, several threads may call it at once. No
+package is imported for this: the capabilities of an object determine how it is read.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class ObjectBytes:
     """The bytes of a Python file object, for ranged reads.
 
     Attributes:
-        parallel: whether it is remote and several threads may read at once; what is needed is best fetched together then.
-        lock: what to hold from before any lock of this package is taken until the last read has ended (a context manager).
+        parallel: True if the object is remote and several threads may read at once. Ranges should then be fetched together.
+        lock: a context manager to hold from before any lock of this package is taken until the last read has ended.
     """
 
     def __init__(self, file: Any) -> None:
@@ -55,9 +55,9 @@ class ObjectBytes:
 
     @classmethod
     def of(cls, dataset: h5py.Dataset) -> ObjectBytes | None:
-        """The bytes of the object that h5py reads the file of a dataset from; None where ranged reads of it are not safe.
+        """The bytes of the object through which h5py reads the file of a dataset; None if ranged reads are not safe.
 
-        They are where the file was opened for reading, without a writer beside it (SWMR).
+        They are safe if the file was opened for reading, without a writer beside it (SWMR).
         """
         file = dataset.file.id
         if file.get_intent() != h5py.h5f.ACC_RDONLY:
@@ -74,10 +74,11 @@ class ObjectBytes:
             return None
 
     def check(self, error: BaseException | None = None) -> None:
-        """Raises the StzError of a file that is another one than it was, unless nothing was read since that was last asked.
+        """Raises StzError if the file has changed. Does nothing if nothing was read since the last check.
 
         Args:
-            error: the exception that a read ended with, which may follow from a change; it stands if that cannot be found out.
+            error: the exception with which a read ended, which may result from a change. It stands if a change cannot be
+                determined.
         """
         if getattr(self._file, "closed", False):
             raise StzReadError(f"the file object that h5py reads from was closed: {_AGAIN}", _READ) from error
@@ -90,7 +91,7 @@ class ObjectBytes:
         except Exception as unknown:
             if error is not None:
                 return
-            text = f"it cannot be told whether the file has changed, {shortened(unknown)}: {_AGAIN}"
+            text = f"it is unknown whether the file has changed, {shortened(unknown)}: {_AGAIN}"
             raise StzReadError(text, _READ) from unknown
         self._changed = self._changed or any(now[name] != told for name, told in self._version.items() if name in now)
         if self._changed:
@@ -99,7 +100,7 @@ class ObjectBytes:
         self._compared = last
 
     def may_have(self, address: int, size: int) -> bool:
-        """Whether the file is long enough for such a range, as far as it says."""
+        """True if the file is long enough for a range, as far as known."""
         try:
             if self._fetch:
                 return bool(address + size <= self._file.size)
@@ -109,7 +110,7 @@ class ObjectBytes:
             return True
 
     def read(self, address: int, size: int) -> memoryview:
-        """The bytes from `address` on, `size` of them; StzError if the object does not give them."""
+        """`size` bytes from `address` on. StzError if the object does not return them."""
         try:
             with no_garbage_collection():  # fsspec waits for a thread of its own
                 content = memoryview(self._fetch(address, address + size) if self._fetch else self._read_at(address, size))
@@ -125,7 +126,7 @@ class ObjectBytes:
         return content
 
     def read_all(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
-        """The bytes of ranges (address, size), in a list; of a remote file many requests are under way at once."""
+        """The bytes of ranges (address, size), as a list. For a remote file many requests run in parallel."""
         if not self.parallel or len(ranges) < 2:
             return [self.read(*one) for one in ranges]
         with no_garbage_collection(), ThreadPoolExecutor(min(_REQUESTS, len(ranges))) as pool:
@@ -136,7 +137,7 @@ class ObjectBytes:
                 pool.shutdown(cancel_futures=True)
 
     def _read_at(self, address: int, size: int) -> bytes:
-        """The bytes from `address` on; fewer where the object ends, not where it gives less than it is asked for at a time."""
+        """The bytes from `address` on. Fewer only at the end of the object, even if the object returns short reads."""
         self._file.seek(address)
         content: bytes = self._file.read(size)
         if 0 < len(content) < size:
@@ -147,7 +148,9 @@ class ObjectBytes:
         return content
 
     def _state_now(self) -> dict[str, Any]:
-        """Size and time of change of a file of the operating system; nothing of other objects, whose end may be far to seek."""
+        """Size and modification time of a file of the operating system. Empty for other objects, where seeking the end may be
+        slow.
+        """
         try:
             state = os.fstat(self._file.fileno())
         except Exception:  # whatever an object of somebody else raises
@@ -155,7 +158,7 @@ class ObjectBytes:
         return {"size": state.st_size, "changed": state.st_mtime_ns}
 
     def _version_then(self) -> dict[str, Any]:
-        """What was said of a file of fsspec when it was opened; what its file system says now, if that was its size alone."""
+        """The version of an fsspec file when it was opened; if only its size was known, the present version."""
         then = version_of(self._file.details)
         if len(then) == 1:
             with no_garbage_collection():
@@ -164,7 +167,7 @@ class ObjectBytes:
 
 
 def version_of(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what a file system of fsspec says of a file its size, and what tells its version from others."""
+    """The size of a file, and its version identifiers, from the information of an fsspec file system."""
     short = {name: name.lower().replace("-", "").replace("_", "") for name in told}
     return {short[name]: value for name, value in told.items() if short[name] in _VERSION} | {"size": told["size"]}
 
@@ -173,7 +176,7 @@ _AGAIN = "open it again, or copy it to this machine and read the copy"
 
 
 def shortened(error: BaseException) -> str:
-    """An exception of somebody else in a line: its class and what it says."""
+    """An exception of another package in one line: class and message."""
     return f"{type(error).__name__}: {error}".strip(" :")
 
 
@@ -182,7 +185,7 @@ def _range(address: int, size: int) -> str:
 
 
 def _fetcher(file: Any) -> Callable[[int, int], bytes] | None:
-    """The function (begin, end) -> bytes that a file of fsspec fetches with, None if using the file itself fetches no more."""
+    """The function (begin, end) -> bytes with which an fsspec file fetches. None if using the file itself fetches no more."""
     parts = getattr(file, "cache", None)
     if not hasattr(file, "fs") or not hasattr(file, "path") or getattr(parts, "name", None) in _KEEP:
         return None
@@ -191,12 +194,12 @@ def _fetcher(file: Any) -> Callable[[int, int], bytes] | None:
 
 
 def _driver_info() -> Any:
-    """H5Pget_driver_info, None if it cannot be found."""
+    """H5Pget_driver_info; None if it cannot be found."""
     return calls.function("H5Pget_driver_info", ctypes.c_void_p, ctypes.c_int64)
 
 
 def object_of(file: h5py.h5f.FileID) -> Any:
-    """The Python object of an h5py.h5f.FileID, None if it has another driver."""
+    """The Python object behind an h5py.h5f.FileID; None for other drivers."""
     access = file.get_access_plist()  # holds the object until the end
     driver = getattr(h5py.h5fd, "fileobj_driver", None)
     if driver is None or access.get_driver() != driver or _driver_info() is None:
@@ -206,20 +209,20 @@ def object_of(file: h5py.h5f.FileID) -> Any:
 
 
 class RangeSource(Protocol):
-    """What gives ranges of bytes."""
+    """A source of byte ranges."""
 
     def read(self, address: int, size: int) -> memoryview:
-        """The bytes from `address` on, `size` of them."""
+        """`size` bytes from `address` on."""
         ...
 
 
 class ChunkBytes:
-    """The bytes of one chunk in a RangeSource, for a reader: what was fetched ahead of it, and what has to be fetched now.
+    """The bytes of one chunk in a RangeSource, for a reader. Some were fetched ahead, others are fetched on demand.
 
     Attributes:
-        address: where the chunk begins in the file.
-        size: bytes of the chunk.
-        held: bytes that were fetched ahead and are still here.
+        address: address of the chunk in the file.
+        size: size of the chunk in bytes.
+        held: number of bytes that were fetched ahead and are still held.
     """
 
     def __init__(self, source: RangeSource, address: int, size: int) -> None:
@@ -229,7 +232,7 @@ class ChunkBytes:
         self.held = self._fetched = 0
 
     def __call__(self, offset: int, size: int) -> bytes | memoryview:
-        """The bytes from `offset` on, `size` of them, as the callback of a reader."""
+        """`size` bytes from `offset` on: the callback of a reader."""
         parts = []
         for begin, count, content in self._pieces(offset, size):
             if content is None:
@@ -239,7 +242,7 @@ class ChunkBytes:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def missing(self, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """What of ranges (offset, size), by rising offset, has to be fetched; ranges that are near become one."""
+        """The missing parts of ranges (offset, size), by ascending offset. Adjacent ranges are merged."""
         joined: list[tuple[int, int]] = []
         for offset, size in ranges:
             if joined and offset <= joined[-1][0] + joined[-1][1] + _GAP:
@@ -249,7 +252,7 @@ class ChunkBytes:
         return [(begin, count) for one in joined for begin, count, content in self._pieces(*one) if content is None]
 
     def give(self, offset: int, content: memoryview) -> None:
-        """Takes the content (a memoryview) of a range that was missing."""
+        """Takes the content (a memoryview) of a missing range."""
         self._fetched += len(content)
         if offset in self._begins:  # by two threads at once
             return
@@ -259,16 +262,16 @@ class ChunkBytes:
         self.held += len(content)
 
     def forget(self) -> None:
-        """Lets go of what was fetched ahead."""
+        """Releases the bytes that were fetched ahead."""
         self._begins, self._contents, self.held = [], [], 0
 
     def newly_fetched(self) -> int:
-        """Bytes that were fetched since this was asked last."""
+        """Number of bytes fetched since the last call."""
         fetched, self._fetched = self._fetched, 0
         return fetched
 
     def _pieces(self, offset: int, size: int) -> Iterator[tuple[int, int, memoryview | None]]:
-        """The pieces (begin, size, content) that a range consists of; content is None of those that are not here."""
+        """The parts (begin, size, content) of a range; content is None for missing ones."""
         end = offset + size
         place = max(0, bisect_right(self._begins, offset) - 1)
         while offset < end:

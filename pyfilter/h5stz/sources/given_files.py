@@ -1,7 +1,7 @@
 """Lets h5py read file objects that a caller has opened, of Python, fsspec, obstore and others.
 
-h5py needs more of an object than read() and seek(), and takes a short read for a complete one. A GivenFile stands between
-them. It has a position of its own, and gives all bytes that are asked for or raises an error.
+h5py needs more than read() and seek(), and takes a short read for a complete one. A GivenFile adapts the object: it has its
+own position, and returns all requested bytes or raises an error.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class FileObject(Protocol):
 
 
 def is_file_object(given: object) -> bool:
-    """Whether something is read as a file object rather than as a path; files of fsspec can be both."""
+    """True if an argument is a file object rather than a path. Files of fsspec can be both."""
     return hasattr(given, "read") and hasattr(given, "seek")
 
 
 def called(file: object) -> str:
-    """What a file object is called: its path or name, or else its class."""
+    """The name of a file object: its path or name, otherwise its class."""
     for attribute in ("full_name", "path", "name"):
         if isinstance(name := getattr(file, attribute, None), str) and name:
             return name
@@ -49,13 +49,13 @@ def called(file: object) -> str:
 
 
 class GivenFile(ReadOnlyFile):
-    """A file object of a caller, for h5py; for one thread at a time, which h5py's lock ensures.
+    """A caller's file object, adapted for h5py. Used by one thread at a time, which h5py's lock ensures.
 
-    The object stays the caller's: it is not closed here.
+    The object belongs to the caller and is not closed here.
 
     Attributes:
-        h5stz_bytes: ObjectBytes, by which views read; None where the object does not say what they need.
-        name: what the object is called, for messages.
+        h5stz_bytes: ObjectBytes for the reads of views; None if the object lacks the information for it.
+        name: name of the object, for messages.
     """
 
     def __init__(self, file: Any) -> None:
@@ -77,14 +77,14 @@ class GivenFile(ReadOnlyFile):
             self.h5stz_bytes = None
 
     def hdf5(self) -> h5py.File:
-        """The file as h5py opens it; StzReadError if it is not an HDF5 file."""
+        """Opens the file with h5py. StzReadError if it is not an HDF5 file."""
         try:
             return self.open_once()
         except Exception as error:  # of HDF5, or of the object
             raise self.cannot_be_opened(error) from error
 
     def cannot_be_opened(self, error: BaseException) -> StzReadError:
-        """The error of an object that h5py does not open. `error`: of h5py."""
+        """The error for an object that h5py cannot open. `error`: of h5py."""
         if self._failure is not None:
             return self._failure
         content = bytearray(min(self._size, file_formats.LOOKED_AT))
@@ -99,7 +99,7 @@ class GivenFile(ReadOnlyFile):
         return self._size
 
     def readinto(self, target: Any) -> int:
-        """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
+        """Fills `target` (a buffer) from the position on. Short only at the end of the file. Returns the number of bytes."""
         wanted = memoryview(target).cast("B")
         self.check_request(len(wanted))
         wanted = wanted[: max(0, self._size - self._at)]
@@ -110,7 +110,7 @@ class GivenFile(ReadOnlyFile):
                 while done < len(wanted):
                     part = memoryview(self._file.read(len(wanted) - done)).cast("B")
                     if not part:
-                        raise EOFError(f"it ends after {self._at + done} bytes, and said that it has {self._size}")
+                        raise EOFError(f"it ends after {self._at + done} bytes, but its size was given as {self._size}")
                     wanted[done : done + len(part)] = part
                     done += len(part)
         except Exception as error:  # whatever an object of somebody else raises
@@ -123,10 +123,10 @@ class GivenFile(ReadOnlyFile):
         return done
 
     def _end(self) -> int:
-        """The size in bytes; StzReadError if the object cannot be moved."""
+        """The size in bytes. StzReadError if the object is not seekable."""
         try:
             position = self._file.seek(0, os.SEEK_END)
             return int(position if isinstance(position, int) else self._file.tell())
         except Exception as error:
-            text = f"{self.name} cannot be read at any position, {shortened(error)}: read it into io.BytesIO first"
+            text = f"{self.name} cannot be read at arbitrary positions, {shortened(error)}: read it into io.BytesIO first"
             raise StzReadError(text, _READ) from error

@@ -1,4 +1,4 @@
-"""What the objects have in common from which h5py reads the files of callers and those at addresses."""
+"""Base class of the objects through which h5py reads file objects and remote files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SIGNATURE = 8  # bytes: HDF5 reads them alone, at the beginning, when it opens 
 
 
 class ReadOnlyFile(io.RawIOBase):
-    """A file with a position, for h5py, which gives it to one thread at a time.
+    """A file with a position, for h5py, which uses it in one thread at a time.
 
-    HDF5 follows an external link by opening the other file with the driver of the first one: through the same object, where it
-    would find the first file again. So an object is opened once.
+    HDF5 follows an external link by opening the other file with the driver of the first: through the same object, where it
+    would find the first file again. An object is therefore opened only once.
     """
 
     name: str  # what the file is called, for messages
@@ -37,7 +37,7 @@ class ReadOnlyFile(io.RawIOBase):
         raise NotImplementedError
 
     def open_once(self) -> h5py.File:
-        """The file as h5py opens it."""
+        """Opens the file with h5py."""
         access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
         try:
             access.set_fclose_degree(h5py.h5f.CLOSE_STRONG)
@@ -55,11 +55,11 @@ class ReadOnlyFile(io.RawIOBase):
             raise StzReadError(text, _READ)
 
     def readable(self) -> bool:
-        """It is."""
+        """Always True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Always True."""
         return True
 
     def tell(self) -> int:
@@ -73,7 +73,7 @@ class ReadOnlyFile(io.RawIOBase):
         return self._at
 
     def readinto(self, target: Any) -> int:
-        """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
+        """Fills `target` (a buffer) from the position on. Short only at the end of the file. Returns the number of bytes."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class ReadOnlyFile(io.RawIOBase):
 
 
 def _close_all() -> None:
-    """Closes what is still open: HDF5 would, when Python has ended and cannot be called any more."""
+    """Closes the files that are still open. HDF5 would close them after Python has ended and cannot be called."""
     for identifier in h5py.h5f.get_obj_ids(h5py.h5f.OBJ_ALL, h5py.h5f.OBJ_FILE):
         if isinstance(object_of(identifier), ReadOnlyFile):
             h5py.File(identifier).close()

@@ -1,6 +1,6 @@
-"""What errors of file systems of fsspec mean, and what to do.
+"""Meaning and remedy of errors of fsspec file systems.
 
-They are exceptions of aiohttp, botocore, s3fs and others, which are told by their names: no package is imported for that.
+The exceptions come from aiohttp, botocore, s3fs and others. They are recognised by name, so no package is imported.
 """
 
 from __future__ import annotations
@@ -35,38 +35,41 @@ _NAMES = (
         ("ServerTimeoutError", "TimeoutError", "ReadTimeoutError", "ConnectTimeoutError", "ConnectionTimeoutError"),
         f"no answer came in time: {_LATER}, or check the network and its proxies",
     ),
-    (("EndpointConnectionError", "ClientConnectorError", "ClientProxyConnectionError"), f"no server is reached: {_NETWORK}"),
-    (("InvalidURL", "InvalidUrlClientError", "ParamValidationError"), "it is no address that can be asked for: check it"),
+    (
+        ("EndpointConnectionError", "ClientConnectorError", "ClientProxyConnectionError"),
+        f"no server can be reached: {_NETWORK}",
+    ),
+    (("InvalidURL", "InvalidUrlClientError", "ParamValidationError"), "the address is invalid: check it"),
     (("ServerDisconnectedError", "ClientPayloadError", "ClientOSError"), f"the connection was cut off: {_LATER}"),
-    (("BadZipFile", "BadGzipFile", "LZMAError"), "the file is not such an archive as the address says: check what it is"),
-    (("TooManyRedirects",), "the server sends from one address to the next, in circles: open it in a browser to see why"),
+    (("BadZipFile", "BadGzipFile", "LZMAError"), "the file is not the kind of archive that the address states: check the file"),
+    (("TooManyRedirects",), "the server redirects in a circle: open it in a browser to see why"),
 )
 #: Meanings of numbers of the system, and of status codes of HTTP.
 _NUMBERS = {
     errno.ECONNREFUSED: f"no server listens there (connection refused): {_NETWORK}",
     errno.ECONNRESET: f"the connection was cut off: {_LATER}",
-    errno.ENETUNREACH: f"the network is not reached: {_NETWORK}",
-    errno.EHOSTUNREACH: f"the host is not reached: {_NETWORK}",
+    errno.ENETUNREACH: f"the network is unreachable: {_NETWORK}",
+    errno.EHOSTUNREACH: f"the host is unreachable: {_NETWORK}",
     errno.ETIMEDOUT: f"no answer came in time: {_LATER}, or check the network and its proxies",
 }
 _STATUS = {
     404: "there is no such file (404): check the address",
     410: "the file is gone (410): ask who served it",
-    401: "the server wants to know who asks (401): {login}",
+    401: "the server requires authentication (401): {login}",
     403: "the server refuses access (403): {login}{signed}",
-    407: "a proxy wants to know who asks (407): set it up in the environment, such as https_proxy=http://USER:PASSWORD@HOST:PORT",
-    408: f"the server gave up waiting (408): {_LATER}",
+    407: "a proxy requires authentication (407): set it in the environment, such as https_proxy=http://USER:PASSWORD@HOST:PORT",
+    408: f"the server timed out (408): {_LATER}",
     416: "the server does not have these bytes (416): the file may have changed, open it again",
-    429: f"the server says that it is asked too often (429): {_LATER}, or with fewer threads and processes",
+    429: f"the server receives too many requests (429): {_LATER}, or with fewer threads and processes",
 }
 
 
 def meaning(error: BaseException, protocol: str) -> str:
-    """What an error means and what to do, in a line; with what it says itself where that is not known.
+    """The meaning of an error and the remedy, in a line. For unknown errors, their own text.
 
     Args:
-        error: of a file system.
-        protocol: how its addresses begin, such as "https" and "s3".
+        error: the error of a file system.
+        protocol: protocol of the address, such as "https" or "s3".
     """
     words = {"login": _login(protocol), "anonymous": _anonymous(protocol)}
     words["signed"] = ". A signed address may have expired: get a new one" if protocol in ("http", "https") else ""
@@ -81,7 +84,7 @@ def meaning(error: BaseException, protocol: str) -> str:
             return f"the server refuses that ({status}{_reason(each)}): check the address"
     for each in chain:
         if isinstance(each, TypeError) and "keyword argument" in str(each):
-            return f"its file system does not take these storage_options ({each}): check their names"
+            return f"its file system does not accept these storage_options ({each}): check their names"
         number = getattr(getattr(each, "os_error", each), "errno", None)
         names = {kind.__name__ for kind in (*type(each).__mro__, *type(getattr(each, "os_error", None)).__mro__)}
         if number in _NUMBERS:
@@ -97,23 +100,23 @@ def meaning(error: BaseException, protocol: str) -> str:
 
 
 def is_not_there(error: BaseException) -> bool:
-    """Whether an error says that there is no such file."""
+    """True if an error means that the file does not exist."""
     found = [status for each in _chain(error) if (status := _status(each)) is not None]
     return found[0] in (404, 410) if found else isinstance(error, FileNotFoundError) and error.__cause__ is None
 
 
 def is_about_tls(error: BaseException) -> bool:
-    """Whether the server and this machine cannot agree on how to talk to each other, now and later."""
+    """True for TLS errors between the server and this machine, which are permanent."""
     return any(kind.__name__ in ("ClientSSLError", "SSLError", "CertificateError") for kind in type(error).__mro__)
 
 
 def without_secrets(text: str) -> str:
-    """A message of somebody else without user, password and query of addresses."""
+    """A message of another package without user, password and query of addresses."""
     return _SECRETS.sub(r"\1\2", text)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it follows from."""
+    """An error and its causes."""
     seen: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in seen:
@@ -125,7 +128,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: BaseException) -> int | None:
-    """The status of HTTP that an error is about."""
+    """The HTTP status of an error."""
     response = getattr(error, "response", None)
     told = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
     number = getattr(error, "status", told)
@@ -140,15 +143,15 @@ def _reason(error: BaseException) -> str:
 
 
 def _login(protocol: str) -> str:
-    """What to give to a server that wants to know who asks."""
+    """The remedy for a server that requires authentication."""
     if protocol in ("http", "https"):
         headers = '{"headers": {"Authorization": "Bearer TOKEN"}}'
         return (
-            f"give what it wants, such as storage_options={headers}, or to a command FSSPEC_HTTP='{headers}' in the environment"
+            f"give credentials, such as storage_options={headers}, or to a command FSSPEC_HTTP='{headers}' in the environment"
         )
     if protocol in _ANONYMOUS:
         return f"check bucket, name and credentials; {_anonymous(protocol)}"
-    return "give the credentials that its package wants, in storage_options="
+    return "give the credentials that its package needs, in storage_options="
 
 
 #: Of object stores: the option of those who want no credentials, in Python and in JSON.

@@ -1,7 +1,7 @@
 """A file behind fsspec as a Python object that h5py reads, and that other processes can open again by its address.
 
-HDF5 reads the metadata of a file in many small pieces: blocks around them are fetched and kept. What views read of chunks goes
-past these blocks (remote_requests.RemoteBytes). All bytes that h5py is given belong to one version of the file.
+HDF5 reads the metadata of a file in many small pieces, so blocks around them are fetched and cached. Reads of chunks by views
+bypass these blocks (remote_requests.RemoteBytes). All bytes passed to h5py belong to one version of the file.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ RETRY_WAIT = 0.5  # seconds
 
 @dataclass(frozen=True)
 class Address:
-    """Where a remote file is and how it is read: what another process needs to open it.
+    """Address and options of a remote file, with which another process can open it.
 
     Attributes:
-        url: as fsspec takes it.
-        storage_options: for the file system of fsspec.
-        block_bytes, metadata_bytes, retries, retry_wait: as of open().
-        version: of the file, (name, text) each; () for whatever is there.
+        url: address for fsspec.
+        storage_options: arguments of fsspec's file system.
+        block_bytes, metadata_bytes, retries, retry_wait: as for open().
+        version: version of the file as (name, text) pairs; () for any version.
     """
 
     url: str
@@ -52,7 +52,7 @@ class Address:
 
     @property
     def name(self) -> str:
-        """The address without user, password and query, which may be secret: for messages."""
+        """The address for messages, without user, password and query, which may be secret."""
         prefix, separator, last = self.url.rpartition("::")
         parts = urlsplit(last)
         if not parts.scheme:
@@ -60,20 +60,20 @@ class Address:
         return prefix + separator + urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
     def open(self) -> RemoteFile:
-        """The file; raises the StzReadError of one that cannot be read or is another version."""
+        """Opens the file. Raises StzReadError if it cannot be read or is another version."""
         system, path = self.located()
         source = RemoteBytes(system, path, self.name, self.retries, self.retry_wait, self.block_bytes)
         version = tuple(sorted((name, str(value)) for name, value in source.version.items()))
         if self.version not in ((), version):
-            raise StzReadError(f"{self.name} is not what it was when it was opened first: open it again and begin anew", _READ)
+            raise StzReadError(f"{self.name} has changed since it was first opened: open it again and start over", _READ)
         return RemoteFile(source, replace(self, version=version))
 
     def local_path(self) -> str | None:
-        """The path, if the address is that of a file on this machine that is read without fsspec; else None."""
+        """The path, if the address means a local file that is read without fsspec; otherwise None."""
         return self.located()[1] if self.url.startswith(("file://", "local://")) else None
 
     def located(self) -> tuple[Any, str]:
-        """The file system of fsspec, and the path in it."""
+        """fsspec's file system, and the path in it."""
         try:
             core: Any = import_module("fsspec.core")
         except ImportError as error:
@@ -81,14 +81,14 @@ class Address:
         try:
             system, path = core.url_to_fs(self.url, **self.storage_options)
         except ImportError as error:
-            text = f"{self.name} needs another package ({error}): pip install 'h5stz[remote]' has those for https:// and s3://"
+            text = f"{self.name} needs another package ({error}): pip install 'h5stz[remote]' includes those for https:// and s3://"
             raise ImportError(text, name=error.name) from error
         except Exception as error:  # whatever a file system of somebody else raises
             raise StzReadError(f"{self.name}: {self._not_located(error)}", _READ) from error
         return system, path
 
     def _not_located(self, error: Exception) -> str:
-        """What is wrong with the address, and what to do."""
+        """The problem with the address, and the remedy."""
         scheme = urlsplit(self.url.rpartition("::")[2]).scheme
         if isinstance(error, ValueError) and str(error).startswith("Protocol not known"):
             return f"{error!s}: addresses begin with https://, s3:// or what else fsspec knows"
@@ -96,9 +96,9 @@ class Address:
 
 
 def is_address(given: object) -> bool:
-    """Whether something is an address of fsspec rather than a path, which may have its separator :: too.
+    """True if a name is an fsspec address rather than a path. Both may contain the separator ::.
 
-    What begins with the name of a file here is a path.
+    A name that begins with the name of a local file is a path.
     """
     if not isinstance(given, str) or "://" in given:
         return isinstance(given, str)
@@ -108,10 +108,10 @@ def is_address(given: object) -> bool:
 
 @contextmanager
 def remote_hdf5(url: str) -> Iterator[h5py.File]:
-    """The file at an address, open for reading for the time.
+    """A context with the file at an address, open for reading.
 
     Raises:
-        StzReadError: it cannot be read, also while it is open, whatever h5py makes of that.
+        StzReadError: the file cannot be read, at the beginning or later, whatever error h5py makes of that.
     """
     source = Address(url).open()
     try:
@@ -128,34 +128,34 @@ def remote_hdf5(url: str) -> Iterator[h5py.File]:
 
 
 def remote_of(file: h5py.File) -> RemoteFile | None:
-    """What h5py reads a file from, if open() or remote_hdf5() have opened it at an address."""
+    """The object through which h5py reads a file, if open() or remote_hdf5() opened it by address."""
     source = object_of(file.id)
     return source if isinstance(source, RemoteFile) else None
 
 
 def refuse_to_go_on(file: h5py.File) -> None:
-    """After an error: if a server did not give something of a remote file, raises that error, as it is no damage of a part."""
+    """After an error: raises the error of the server if a remote file failed, because this is not damage of a part."""
     source = remote_of(file)
     if source is not None and source.h5stz_bytes.failure is not None:
         raise source.h5stz_bytes.failure
 
 
 def local_path(name: str | os.PathLike[str]) -> str | os.PathLike[str] | None:
-    """A path, also one in the form of an address; None for the address of a remote file."""
+    """The local path of a path or of a local address; None for a remote file."""
     return Address(name).local_path() if isinstance(name, str) and is_address(name) else name
 
 
 def shown_name(name: str) -> str:
-    """What a path or an address is called in messages and reports: without user, password and query."""
+    """A path or address for messages and reports, without user, password and query."""
     return Address(name).name if is_address(name) else name
 
 
 class RemoteFile(ReadOnlyFile):
-    """A remote file to read from, for h5py; as any such object for one thread at a time, which h5py's lock ensures.
+    """A remote file for h5py. Used by one thread at a time, which h5py's lock ensures.
 
     Attributes:
-        h5stz_bytes: RemoteBytes, by which views read, and which counts requests.
-        address: Address, with the version that is read.
+        h5stz_bytes: RemoteBytes for the reads of views; it counts requests.
+        address: Address, with the version of the file.
     """
 
     def __init__(self, source: RemoteBytes, address: Address) -> None:
@@ -168,7 +168,7 @@ class RemoteFile(ReadOnlyFile):
             self._blocks[last] = source.last_bytes(last * address.block_bytes)
 
     def hdf5(self) -> h5py.File:
-        """The file as h5py opens it."""
+        """Opens the file with h5py."""
         try:
             return self.open_once()
         except StzReadError:
@@ -179,7 +179,7 @@ class RemoteFile(ReadOnlyFile):
             raise self.cannot_be_opened(error) from error
 
     def cannot_be_opened(self, error: BaseException) -> StzReadError:
-        """The error of a file that h5py does not open. `error`: of h5py."""
+        """The error for a file that h5py cannot open. `error`: of h5py."""
         why = self.h5stz_bytes.why_not(" ".join(str(error).split()))
         return StzReadError(f"{self.address.name}: {why}", _READ)
 
@@ -189,7 +189,7 @@ class RemoteFile(ReadOnlyFile):
         return self.h5stz_bytes.size
 
     def readinto(self, target: Any) -> int:
-        """Fills `target` (a buffer) from the position on, short only at the end of the file; returns how many bytes it got."""
+        """Fills `target` (a buffer) from the position on. Short only at the end of the file. Returns the number of bytes."""
         if self.closed:
             raise StzReadError(f"{self.address.name} was closed: open it again", _READ)
         wanted = memoryview(target).cast("B")
@@ -210,7 +210,7 @@ class RemoteFile(ReadOnlyFile):
         return end - begin
 
     def _need(self, numbers: range) -> None:
-        """Fetches those of some blocks that are not here, and marks all as used."""
+        """Fetches missing blocks, and marks all given blocks as used."""
         size = self.address.block_bytes
         missing = [number for number in numbers if number not in self._blocks]
         ranges = [(number * size, min(size, self.h5stz_bytes.size - number * size)) for number in missing]
@@ -224,7 +224,7 @@ class RemoteFile(ReadOnlyFile):
             self._blocks.popitem(last=False)
 
     def _checked(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
-        """The bytes of ranges; the file was not changed until they were here."""
+        """The bytes of ranges, after a check that the file has not changed."""
         contents = self.h5stz_bytes.read_all(ranges)
         self.h5stz_bytes.check()
         return contents

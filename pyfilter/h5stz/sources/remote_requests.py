@@ -1,7 +1,7 @@
-"""Byte ranges of a file behind fsspec: few requests, many under way at once, repeated where that may help, counted.
+"""Byte ranges of a file behind fsspec: few requests, many in parallel, repeated if useful, counted.
 
-Only what fsspec documents for every file system is used: info() and cat_ranges(). What comes back has the length that was asked
-for and belongs to the version of the file that was found first, or it is an error.
+Only functions that fsspec documents for every file system are used: info() and cat_ranges(). A response has the requested
+length and belongs to the version of the file found first; otherwise an error is raised.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _LASTING = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectory
 
 
 class RemoteStats:
-    """Requests to a server since the file was opened or reset() was called, of all that reads the file in this process.
+    """Requests to the server since the file was opened or reset() was called, by all readers of the file in this process.
 
     Attributes:
-        requests: requests for bytes, and for size and version of the file; repeated ones count again. What a file system does
-            beside that (authentication, the repetitions of s3fs) is not known.
-        bytes_fetched: bytes of the file that came back.
-        seconds: time spent waiting for answers; of threads that wait at the same time, the sum.
-        retries: requests that were repeated.
+        requests: requests for bytes, and for size and version of the file, including repetitions. Other requests of the file
+            system (authentication, repetitions by s3fs) are not counted.
+        bytes_fetched: bytes of the file that were received.
+        seconds: time spent waiting for responses, summed over threads.
+        retries: number of repeated requests.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class RemoteStats:
         self.reset()
 
     def reset(self) -> None:
-        """Begins to count anew."""
+        """Sets all counts to zero."""
         with self._lock:
             self.requests = self.bytes_fetched = self.retries = 0
             self.seconds = 0.0
@@ -72,14 +72,14 @@ class RemoteStats:
 
 
 class RemoteBytes(ObjectBytes):
-    """The bytes of a file in a file system of fsspec.
+    """The bytes of a file in an fsspec file system.
 
     Attributes:
-        name: its address without what may be secret, for messages.
-        size: bytes of the file.
-        version: what tells this version of the file from others, as far as the file system says it; at least its size.
-        changed: whether another version was met.
-        failure: the StzReadError of the last request that was given up, or of a changed file; None before the first one.
+        name: the address for messages, without secrets.
+        size: size of the file in bytes.
+        version: identifies this version of the file, as far as the file system provides it; at least its size.
+        changed: True if another version was found.
+        failure: the StzReadError of the last request that failed finally, or of a changed file; None before the first one.
         stats: RemoteStats.
     """
 
@@ -100,15 +100,15 @@ class RemoteBytes(ObjectBytes):
         if told.get("type") == "directory":
             raise StzReadError(f"{name}: it is {self._described_directory()}", _READ)
         if told.get("size") is None:
-            raise self._only_whole(f"the server does not say how long {name} is")
+            raise self._only_whole(f"the server does not report the size of {name}")
         self.size = int(told["size"])
         self._small = self.size <= small_bytes
         if told.get("partial") is False and "http" in self._protocols() and not self._small:  # rather than of a copy here
-            raise self._only_whole(f"the server does not send parts of {name}")
+            raise self._only_whole(f"the server does not support range requests for {name}")
         self.version = version_of(told)
 
     def check(self, error: BaseException | None = None) -> None:
-        """As of ObjectBytes."""
+        """See ObjectBytes."""
         last = self._last
         if self.changed or last is not self._compared:
             try:
@@ -116,7 +116,7 @@ class RemoteBytes(ObjectBytes):
             except StzReadError as unknown:
                 if error is not None:
                     return
-                raise StzReadError(f"it cannot be told whether the file has changed: {unknown}", _READ) from unknown
+                raise StzReadError(f"it is unknown whether the file has changed: {unknown}", _READ) from unknown
             if self.changed or any(now.get(name, told) != told for name, told in self.version.items()):
                 self.changed = True
                 text = f"{self.name} was changed while it was open for reading: close it and open it again"
@@ -125,15 +125,15 @@ class RemoteBytes(ObjectBytes):
             self._compared = last
 
     def may_have(self, address: int, size: int) -> bool:
-        """As of ObjectBytes."""
+        """See ObjectBytes."""
         return address + size <= self.size
 
     def read(self, address: int, size: int) -> memoryview:
-        """As of ObjectBytes."""
+        """See ObjectBytes."""
         return self.read_all([(address, size)])[0]
 
     def read_all(self, ranges: list[tuple[int, int]]) -> list[memoryview]:
-        """As of ObjectBytes; ranges that are near become one request."""
+        """See ObjectBytes. Adjacent ranges become one request."""
         if not ranges:
             return []
         spans = _joined(ranges)
@@ -152,9 +152,9 @@ class RemoteBytes(ObjectBytes):
         return result
 
     def last_bytes(self, address: int) -> memoryview:
-        """The bytes from `address` (not 0) to the end of the file; StzReadError if the server sends whole files only.
+        """The bytes from `address` (not 0) to the end of the file. StzReadError if the server sends whole files only.
 
-        A file of HTTP that was opened notices that before the whole file is transferred, cat_ranges() does not.
+        An open HTTP file detects that before the whole file is transferred; cat_ranges() does not.
         """
         if "http" not in self._protocols():
             return self.read(address, self.size - address)
@@ -164,21 +164,21 @@ class RemoteBytes(ObjectBytes):
                 file.seek(address)
                 content: bytes = file.read(self.size - address)
             if len(content) != self.size - address:
-                raise EOFError(f"{counted(len(content), 'byte')} came instead of {self.size - address}")
+                raise EOFError(f"{counted(len(content), 'byte')} received instead of {self.size - address}")
             return content
 
         try:
             content = self._repeated(end, "its last bytes")
         except StzReadError as error:
             if isinstance(error.__cause__, ValueError):  # of fsspec: "range requests" are not supported
-                raise self._only_whole(f"the server does not send parts of {self.name}") from error.__cause__
+                raise self._only_whole(f"the server does not support range requests for {self.name}") from error.__cause__
             raise
         self.stats.add(0, len(content), 0, 0)
         self._last = object()
         return memoryview(content)
 
     def _only_whole(self, text: str) -> StzReadError:
-        """The error of a file that its server gives only as a whole, unless it is no HDF5 file, such as a page to log in."""
+        """The error for a file that its server sends only as a whole, or that is not an HDF5 file, such as a login page."""
         content = b""
         try:
             # Of HTTP, what is not read is not transferred.
@@ -190,7 +190,7 @@ class RemoteBytes(ObjectBytes):
         return StzReadError(f"{text}, {_WHOLE}" if other is None else f"{self.name}: {other}", _READ)
 
     def _last_name(self) -> str:
-        """What the file is called without its directories."""
+        """Name of the file without directories."""
         return self.name.rstrip("/").rpartition("/")[2]
 
     def _described_directory(self) -> str:
@@ -203,7 +203,7 @@ class RemoteBytes(ObjectBytes):
         return "a directory: give the address of an HDF5 file"
 
     def why_not(self, said: str) -> str:
-        """What the file is, which HDF5 cannot open, and what to do. `said`: the message of HDF5."""
+        """The format of a file that HDF5 cannot open, and the remedy. `said`: the message of HDF5."""
         content = bytes(self.read(0, min(self.size, file_formats.LOOKED_AT))) if self.size else b""
         return file_formats.why_not(content, said, self._last_name(), "address")
 
@@ -212,7 +212,7 @@ class RemoteBytes(ObjectBytes):
         return (named,) if isinstance(named, str) else tuple(named)
 
     def _told(self) -> Mapping[str, Any]:
-        """What the file system says of the file now."""
+        """The file system's present information about the file."""
 
         def ask() -> Mapping[str, Any]:
             self._system.invalidate_cache(self._path)  # of listings: s3fs would answer from an old one
@@ -280,7 +280,9 @@ class RemoteBytes(ObjectBytes):
             return answer
         if isinstance(answer, BaseException):  # of the user, such as KeyboardInterrupt
             raise answer
-        return None if len(answer) == end - begin else EOFError(f"{counted(len(answer), 'byte')} came instead of {end - begin}")
+        if len(answer) == end - begin:
+            return None
+        return EOFError(f"{counted(len(answer), 'byte')} received instead of {end - begin}")
 
     def _worth_repeating(self, error: BaseException) -> bool:
         """Whether an error may be gone soon, and nobody has tried that yet."""

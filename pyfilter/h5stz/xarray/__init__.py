@@ -1,4 +1,4 @@
-"""Datasets of xarray: how they are written, and the engine that reads them."""
+"""xarray: writing of datasets, and the engine that reads them."""
 
 from typing import TYPE_CHECKING
 

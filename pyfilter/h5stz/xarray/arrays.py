@@ -1,4 +1,4 @@
-"""Variables of a file as xarray reads them: lazily, from any thread, thinned along some axes."""
+"""Variables of a file as lazy arrays for xarray: readable from any thread, thinned along some axes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Reading:
     """How the variables of a store are read.
 
     Attributes:
-        level: along each axis in `thinned` every 2**level-th sample.
+        level: every 2**level-th sample is read along each axis in `thinned`.
         thinned: names of dimensions.
-        max_errors: the largest error of a variable by its name, of those that are read with fewer precision layers.
+        max_errors: {variable: largest permitted error}, for variables that are read with fewer precision layers.
         of_view: arguments of h5stz.view, for each compressed variable.
     """
 
@@ -37,17 +37,17 @@ class Reading:
 
 
 class Store(Protocol):
-    """What variables need of the store that they are in."""
+    """What variables need from their store."""
 
     reading: Reading
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
-        """The dataset that holds a variable, of the file as it is open now."""
+        """The dataset of a variable, in the file as it is open now."""
         ...
 
 
 class StzArray(BackendArray):
-    """A compressed variable, thinned along some axes, as xarray reads it: lazily, from any thread, also after pickling.
+    """A compressed variable as a lazy array for xarray. It can be thinned, read from any thread, and pickled.
 
     Attributes:
         shape, dtype: of the thinned array.
@@ -69,7 +69,7 @@ class StzArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
 
     def _opened(self) -> View:
-        """The view of the whole dataset, of the file as it is open now."""
+        """The view of the whole dataset, in the file as it is open now."""
         opened = self._view
         if opened is None or not opened.dataset.id.valid:
             reading = self._store.reading
@@ -93,7 +93,7 @@ class StzArray(BackendArray):
 
 
 class StoredArray(H5NetCDFArrayWrapper):
-    """A variable without h5stz as xarray's engine h5netcdf reads it; errors name the chunk that cannot be read."""
+    """A variable without h5stz, read as by xarray's engine h5netcdf. Errors name the unreadable chunk."""
 
     def _getitem(self, key: Any) -> Any:
         of_h5netcdf: Any = super()._getitem
@@ -103,7 +103,7 @@ class StoredArray(H5NetCDFArrayWrapper):
 
 
 class ThinnedArray(BackendArray):
-    """A variable without h5stz, thinned along some axes, read lazily as its own store does.
+    """A variable without h5stz, thinned along some axes. Its own store reads it lazily.
 
     Attributes:
         shape, dtype: of the thinned array.
@@ -123,7 +123,7 @@ class ThinnedArray(BackendArray):
 
 
 def _scaled(index: Any, step: int, thinned: int) -> Any:
-    """An index of every `step`-th sample of an axis as one of the axis; `thinned`: how many there are."""
+    """Converts an index of the thinned axis (every `step`-th sample, `thinned` in all) to one of the full axis."""
     if step == 1:
         return index
     if not isinstance(index, slice):

@@ -1,8 +1,8 @@
-"""The engine "h5stz" of xarray: netCDF-4 and HDF5 files as h5netcdf reads them, compressed variables through h5stz.view.
+"""The xarray engine "h5stz": reads netCDF-4 and HDF5 files like h5netcdf, with compressed variables read through h5stz.view.
 
-Structure, attributes and decoding are those of xarray's engine h5netcdf. What differs is that an index decodes only the blocks
-that it needs, without a lock, and that a coarser level of a file can be opened as a dataset. xarray loads this module by the
-name of the engine.
+Structure, attributes and CF decoding are those of xarray's engine h5netcdf. There are two differences: an index decodes only
+the blocks it needs, without a lock, and a coarser level of a file can be opened as a dataset. xarray finds this module by the
+engine's entry point.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ _SHOWN = 5  # groups that an error names
 
 
 class H5stzBackendEntrypoint(BackendEntrypoint):
-    """``xarray.open_dataset(path, engine="h5stz")``: compressed variables decode only what an index needs (docs/xarray.md)."""
+    """``xarray.open_dataset(path, engine="h5stz")``: reads only the blocks of compressed variables that an index needs
+    (docs/xarray.md).
+    """
 
     description = "Open HDF5 and netCDF-4 files with variables compressed by h5stz: parts of them, and coarser levels"
     url = "https://h5stz.readthedocs.io/en/latest/xarray/"
     supports_groups = True
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Never: this engine is asked for by its name."""
+        """Always False: the engine must be chosen by name."""
         return False
 
     def open_dataset(
@@ -72,25 +74,26 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
         driver_kwds: dict[str, Any] | None = None,
         storage_options: dict[str, Any] | None = None,
     ) -> Any:
-        """The file, or a group of it, as an xarray.Dataset.
+        """Opens a file, or a group of it, as an xarray.Dataset.
 
         Args:
-            filename_or_obj: path, address, or an open file object, as of the engine h5netcdf, and so are the other arguments
-                that xarray has for all engines, `group`, `phony_dims`, `invalid_netcdf`, `decode_vlen_strings`, `driver`,
-                `driver_kwds` and `storage_options`.
-            level: 0 for all samples, l for every 2**l-th along `axes`, of all variables that have them.
-            axes: names of dimensions; None: all along which a compressed variable has more than one sample.
-            max_error: of variables that were written with precision layers as few are read as keep every sample within this
-                distance of what was compressed, in the units in which the file stores it: a number for all variables but
-                dimension coordinates, or a dict of a number for each of some. None: all layers of all.
-            cache_bytes, threads, max_bytes: as of h5stz.view, for each compressed variable.
-            on_error: what stands, in compressed variables as the file stores them, for samples that are damaged, as of
-                h5stz.view (docs/damage.md).
+            filename_or_obj: path, address or open file object, as for the engine h5netcdf. Also as for h5netcdf: `group`,
+                `phony_dims`, `invalid_netcdf`, `decode_vlen_strings`, `driver`, `driver_kwds`, `storage_options` and the
+                arguments that all xarray engines have.
+            level: resolution level. 0 reads all samples, l every 2**l-th along `axes`, in all variables with these dimensions.
+            axes: names of the dimensions that the level thins. None: all dimensions along which a compressed variable has more
+                than one sample.
+            max_error: largest permitted absolute error against the original, in the units that the file stores. The fewest
+                precision layers that satisfy it are read. A number applies to all variables except dimension coordinates. A
+                dict {variable: number} applies to the named variables. None: all layers.
+            cache_bytes, threads, max_bytes: as for h5stz.view, for each compressed variable.
+            on_error: what to do about damaged samples of compressed variables, as for h5stz.view (docs/damage.md). A number is
+                in the units that the file stores.
 
         Raises:
-            StzError: (a ValueError) a negative level, or a dimension or variable that there is not. When it is read: a variable
-                is less precise than max_error, or has no such value as on_error.
-            StzTypeError: (a TypeError too) on_error is something else than "raise", "nan", "fill" or a number.
+            StzError: (a ValueError) a negative level, or an unknown dimension or variable. On reading: the error of a variable
+                exceeds max_error, or its type cannot hold the value on_error.
+            StzTypeError: (also a TypeError) on_error is not "raise", "nan", "fill" or a number.
         """
         options = {name: value for name, value in locals().items() if name not in ("self", "filename_or_obj")}
         store = _opened(filename_or_obj, **_taken(options, _opened))
@@ -102,12 +105,15 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             raise
 
     def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, Any]:
-        """Each group of the file, or of `group`, as an xarray.Dataset, by its path.
+        """Opens each group of the file, or of `group`, as an xarray.Dataset.
 
         Args:
-            filename_or_obj, **options: as of open_dataset. `axes` are names of dimensions, each of some group; None: all along
-                which a compressed variable of some group has more than one sample. Dimensions of that name are thinned in all
-                groups, as groups share those of the ones above.
+            filename_or_obj, **options: as for open_dataset. `axes` names dimensions of any group. None: all dimensions along
+                which a compressed variable of any group has more than one sample. A dimension is thinned in all groups,
+                because groups share the dimensions of their parents.
+
+        Returns:
+            dict: {path of the group: xarray.Dataset}
 
         Raises:
             StzError: (a ValueError) a negative level, or a dimension that no group has.
@@ -122,7 +128,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
             raise
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> Any:
-        """The groups of open_groups_as_dict, with its options, as an xarray.DataTree."""
+        """Opens the groups of a file as an xarray.DataTree. Options as for open_groups_as_dict."""
         groups = self.open_groups_as_dict(filename_or_obj, **options)
         tree = xarray.DataTree.from_dict(groups)
         for path, dataset in groups.items():
@@ -131,7 +137,7 @@ class H5stzBackendEntrypoint(BackendEntrypoint):
 
 
 def _taken(options: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
-    """The options that are arguments of a function, which are taken out."""
+    """Removes the arguments of a function from `options` and returns them."""
     return {name: options.pop(name) for name in inspect.signature(function).parameters if name in options}
 
 
@@ -146,7 +152,7 @@ def _opened(
     driver_kwds: dict[str, Any] | None = None,
     storage_options: dict[str, Any] | None = None,
 ) -> Any:
-    """The store of a file or group; of what is given, None stands for what h5netcdf has."""
+    """Opens the store of a file or group. An argument None takes the default of h5netcdf."""
     given: dict[str, Any] = {"phony_dims": phony_dims, "invalid_netcdf": invalid_netcdf, "driver_kwds": driver_kwds}
     given |= {"driver": driver, "storage_options": storage_options}
     opened = _openable(filename_or_obj)
@@ -163,7 +169,7 @@ def _opened(
 
 
 def _why_not(opened: Any, group: str | None, error: BaseException) -> StzError | None:
-    """The error of a file that is no HDF5 file, or has no such group; None of other errors of h5netcdf."""
+    """The error for a file that is not HDF5 or lacks the group; None for other errors of h5netcdf."""
     try:
         file = _hdf5(opened)
     except StzError as told:
@@ -183,7 +189,7 @@ def _why_not(opened: Any, group: str | None, error: BaseException) -> StzError |
 
 
 def _hdf5(opened: Any) -> h5py.File | None:
-    """The file as h5stz.open() opens it, whose errors say what to do; None of what it does not take."""
+    """Opens the file as h5stz.open() does, whose errors name the remedy. None for objects that it does not accept."""
     if isinstance(opened, str):
         return opened_file(opened)
     if isinstance(opened, RemoteFile):
@@ -202,7 +208,7 @@ def _configure(
     cache_bytes: int = CACHE_BYTES,
     threads: int | None = None,
 ) -> None:
-    """Sets how the stores are read; arguments as of open_dataset."""
+    """Sets how the stores are read. Arguments as for open_dataset."""
     number = _checked_level(level)
     check_on_error(on_error)
     names = thinned_dimensions(stores, [axes] if isinstance(axes, str) else axes) if number else ()
@@ -213,12 +219,12 @@ def _configure(
 
 
 def _relative(path: str, parent: str) -> str:
-    """The path of a group as xarray names it: absolute in a whole file, else relative to the group that was asked for."""
+    """The path of a group as xarray names it: absolute for a whole file, relative to the requested group otherwise."""
     return path if parent == "/" else path.removeprefix(parent).lstrip("/") or "."
 
 
 def _openable(given: Any) -> Any:
-    """A path in full, as a dataset may outlive the working directory; bytes as a file; what is neither as it is."""
+    """Makes paths absolute, as a dataset may outlive the working directory, and wraps bytes in a file object."""
     if isinstance(given, bytes | memoryview):
         return io.BytesIO(given)
     if isinstance(given, os.PathLike) or (isinstance(given, str) and "://" not in given):
@@ -231,7 +237,9 @@ def _checked_level(level: SupportsIndex) -> int:
     try:
         number = operator.index(level)
     except TypeError:
-        raise StzTypeError(f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
+        raise StzTypeError(
+            f"level={level!r} is not an integer: give 0 for all samples, 1 for every second", _ARGUMENT
+        ) from None
     if not 0 <= number < 64:
         raise StzError(f"level={number}: levels are 0 (all samples) to 63", _ARGUMENT)
     return number

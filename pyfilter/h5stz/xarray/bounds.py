@@ -1,7 +1,7 @@
-"""Options of many variables at once: bounds that refer to a whole variable are found in one pass over the data.
+"""Resolves the options of many variables at once. Bounds that depend on whole variables are found in one pass over the data.
 
-Arrays of dask are looked at block by block, all variables in one computation: what they share is computed once, and no more
-of it is in memory than dask holds at a time.
+dask arrays are read block by block, all variables in one computation. Common intermediate results are computed once, and
+memory use is limited to what dask holds at a time.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 
 @dataclass(frozen=True)
 class Request:
-    """What is to become an STZ.
+    """The input for one STZ.
 
     Attributes:
         array: the numbers that the file will hold.
-        options: those of STZ but `data`, `dtype`, `chunks` and `fill_value`.
-        chunks: in which they will be stored.
-        fill: the number that marks missing samples, None to look for one, False for none.
+        options: options of STZ except `data`, `dtype`, `chunks` and `fill_value`.
+        chunks: chunk shape in the file.
+        fill: the number that marks missing values. None: detect it. False: there is none.
     """
 
     array: StoredArray
@@ -42,7 +42,7 @@ class Request:
 
 
 def resolve(requests: Mapping[Hashable, Request]) -> dict[Hashable, STZ]:
-    """The STZ of each request; a StzError names the variable."""
+    """The STZ of each request. A StzError names the variable."""
     relative = {name: request for name, request in requests.items() if request.options.get("relative") is not None}
     found = _extremes({name: (request.array, _excluded(request)) for name, request in relative.items()})
     resolved = {}
@@ -67,7 +67,7 @@ def _plain(request: Request) -> STZ:
 
 
 def _relative(request: Request, everything: Extremes | None) -> STZ:
-    """Of a relative bound; without loss where there is no valid number, or one only."""
+    """The STZ for a relative bound. It is lossless if there are fewer than two different valid numbers."""
     options, excluded = dict(request.options), _excluded(request)
     relative, dtype = options.pop("relative"), request.array.dtype
     _, share = checked_bound({"relative": relative}, False)
@@ -104,7 +104,7 @@ def _merged(one: Extremes | None, other: Extremes | None) -> Extremes | None:
 
 
 def _extremes(arrays: Mapping[Hashable, tuple[StoredArray, tuple[int, ...]]]) -> dict[Hashable, Extremes | None]:
-    """The Extremes of arrays without the numbers of the excluded bits."""
+    """The Extremes of arrays. Numbers with the excluded bit patterns do not count."""
     found: dict[Hashable, Extremes | None] = {}
     tasks: dict[Hashable, list[Any]] = {}
     for name, (array, excluded) in arrays.items():
@@ -121,5 +121,5 @@ def _extremes(arrays: Mapping[Hashable, tuple[StoredArray, tuple[int, ...]]]) ->
 
 
 def _dask() -> Any:
-    """The module, which is there if there are arrays of dask."""
+    """The module dask, which is installed if there are dask arrays."""
     return importlib.import_module("dask")

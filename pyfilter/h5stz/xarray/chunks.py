@@ -1,4 +1,4 @@
-"""Chunk shapes for variables of xarray: what is written at once is compressed at once."""
+"""Chunk shapes for xarray variables. Data that are written together should be in one chunk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Chunks: TypeAlias = Literal["auto"] | Mapping[Hashable, int]
 
 
 def chunks_of(variable: xarray.Variable, dtype: DType, chunks: Chunks, append_axis: int | None) -> tuple[int, ...]:
-    """The chunk shape: as the caller says, or else as the variable's encoding does, or else one that suits its data.
+    """The chunk shape: the caller's, otherwise the one in the variable's encoding, otherwise one that suits the data.
 
     Raises:
         StzError: (a ValueError) `chunks` is neither "auto" nor a mapping of dimensions to lengths.
@@ -48,7 +48,7 @@ def _length(dim: Hashable, length: int, size: int) -> int:
 
 
 def _of_blocks(variable: xarray.Variable, dtype: DType, append_axis: int | None) -> tuple[int, ...]:
-    """Chunks that no two blocks of dask share, as far as blocks are alike: shared ones are compressed twice."""
+    """Chunks that no two dask blocks share, if the blocks are equal. Shared chunks would be compressed twice."""
     blocks = tuple(max(lengths, default=0) for lengths in variable.chunks or ())
     size = math.prod(blocks) * dtype.itemsize
     if size < SMALL * 16 and size < math.prod(variable.shape) * dtype.itemsize:
@@ -61,9 +61,9 @@ def _of_blocks(variable: xarray.Variable, dtype: DType, append_axis: int | None)
 
 
 def _dividing(chunk: tuple[int, ...], shape: tuple[int, ...], dtype: DType, append_axis: int | None) -> tuple[int, ...]:
-    """The chunk with a number of planes that divides the length of the series, if there is one of a like size.
+    """Adjusts the chunk so that its number of planes divides the length of the series, if a similar size does.
 
-    A chunk along the axis of growth that is not full is stored without loss.
+    A chunk along the growing axis is stored losslessly until it is full.
     """
     if append_axis is None or not shape[append_axis] or chunk[append_axis] == 1:
         return chunk

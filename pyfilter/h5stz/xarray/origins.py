@@ -1,6 +1,6 @@
-"""Where a variable of xarray comes from: the options of the compressed dataset that it was read from, and what was lost.
+"""Finds the compressed dataset that an xarray variable was read from: its options and its error.
 
-Nothing here writes; a file that cannot be looked at any more says nothing.
+This module only reads. If the file cannot be read any more, the origin is unknown.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Origin:
     """The compressed dataset that a variable was read from.
 
     Attributes:
-        source: name of its file.
-        options: with which it was made.
-        chunks: of the dataset.
-        mode: of the bound that its samples have, "absolute" or "pointwise_relative"; None if nothing was lost.
-        bound: between its samples and what was compressed first.
-        complete: the variable has the shape of the dataset.
-        remembered: HDF5 decoded it, so that the filter knows chunks that are written again.
+        source: name of the file.
+        options: the options with which the dataset was written.
+        chunks: chunk shape of the dataset.
+        mode: mode of its error bound, "absolute" or "pointwise_relative"; None if it is lossless.
+        bound: bound on the error of its samples against the original.
+        complete: True if the variable has the shape of the dataset.
+        remembered: True if HDF5 decoded it in this process, so that the filter recognises rewritten chunks.
     """
 
     source: str
@@ -49,7 +49,7 @@ class Origin:
 
 
 def origin_of(name: Hashable, variable: xarray.Variable, group: str | None) -> Origin | None:
-    """The Origin of a variable, None if it was not read from a dataset that h5stz compressed."""
+    """The Origin of a variable; None if it was not read from a dataset compressed with h5stz."""
     encoding = variable.encoding
     source, words = encoding.get("source"), encoding.get("compression_opts")
     through_view = encoding.get("compression") == _core.FILTER_ID
@@ -78,7 +78,7 @@ def origin_of(name: Hashable, variable: xarray.Variable, group: str | None) -> O
 
 
 def _dataset(file: h5py.File, group: str | None, name: str, encoding: Mapping[str, Any]) -> h5py.Dataset | None:
-    """The compressed dataset by this name, or else the only one that fits the encoding: a variable may have been renamed."""
+    """The compressed dataset with this name, or the only one that matches the encoding, as a variable may have been renamed."""
     parent = file.get(group or "/")
     if not isinstance(parent, h5py.Group):
         parent = file  # the group is that of the file to write
@@ -90,7 +90,7 @@ def _dataset(file: h5py.File, group: str | None, name: str, encoding: Mapping[st
 
 
 def _fits(dataset: h5py.Dataset, encoding: Mapping[str, Any]) -> bool:
-    """Whether xarray may have made this encoding of the dataset."""
+    """True if xarray may have created this encoding from the dataset."""
     given = [tuple(encoding.get(key) or ()) for key in ("original_shape", "chunksizes")]
     if given != [tuple(dataset.shape), tuple(dataset.chunks or ())] or encoding.get("dtype") != dataset.dtype:
         return False
@@ -99,7 +99,7 @@ def _fits(dataset: h5py.Dataset, encoding: Mapping[str, Any]) -> bool:
 
 
 def _loss(dataset: h5py.Dataset) -> tuple[str | None, float]:
-    """(mode, bound) between the samples of a dataset and what was compressed first; (None, 0.0) without loss."""
+    """(mode, bound) of the error of a dataset against the original; (None, 0.0) if it is lossless."""
     settings = STZ.from_dataset(dataset).resolved.settings
     mode = elements.name_of(_core.MODES, settings.mode)
     try:
@@ -113,7 +113,7 @@ def _loss(dataset: h5py.Dataset) -> tuple[str | None, float]:
 
 
 def losses(origin: Origin | None, stz: STZ, chunks: tuple[int, ...]) -> dict[str, float]:
-    """{mode: bound} between the samples that will be read and those that were compressed first; two modes add up."""
+    """{mode: bound} of the error of the new file against the original. Errors of two modes add up."""
     settings = stz.resolved.settings
     mode = elements.name_of(_core.MODES, settings.mode)
     lost = {} if origin is None or origin.mode is None else {origin.mode: origin.bound}
@@ -125,7 +125,7 @@ def losses(origin: Origin | None, stz: STZ, chunks: tuple[int, ...]) -> dict[str
 
 
 def _is_kept(origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> bool:
-    """Whether the filter recognises what it compresses, so that nothing is lost again."""
+    """True if the filter recognises the samples, so that they are not quantized again."""
     return origin.remembered and _is_alike(origin, stz, chunks)
 
 
@@ -135,11 +135,11 @@ def _is_alike(origin: Origin, stz: STZ, chunks: tuple[int, ...]) -> bool:
 
 
 def _bound_text(mode: str, bound: float) -> str:
-    return f"{mode}={bound!r}" if math.isfinite(bound) else f"{mode} errors that nobody knows"
+    return f"{mode}={bound!r}" if math.isfinite(bound) else f"{mode} errors of unknown size"
 
 
 def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[int, ...], stacklevel: int) -> None:
-    """Warns if samples that lost something would lose more; `stacklevel` as of warnings.warn, from the caller on."""
+    """Warns if lossy samples would be quantized a second time. `stacklevel` as for warnings.warn, counted from the caller."""
     if origin.mode is None or not stz.bound or _is_kept(origin, stz, chunks):
         return
     lost = losses(origin, stz, chunks)
@@ -152,10 +152,10 @@ def warn_of_second_loss(name: Hashable, origin: Origin, stz: STZ, chunks: tuple[
     if _is_alike(origin, stz, chunks):
         why = 'although nothing else changes: the filter does not recognise what engine="h5stz" read, open it with "h5netcdf"'
     warnings.warn(
-        f"variable {name!r} was read from {origin.source}, where it has lost up to "
+        f"variable {name!r} was read from {origin.source}, with errors of up to "
         f"{_bound_text(origin.mode, origin.bound)}, and is "
         f"compressed with loss again, {why}; {total}. Start from the original if there is one, keep its options (give no "
-        "bound and no chunks), or give lossless=True. Of values that were changed since, drop_encoding() says so",
+        "bound and no chunks), or give lossless=True. If its values were changed since, call drop_encoding()",
         UserWarning,
         stacklevel + 1,
     )

@@ -1,4 +1,4 @@
-"""The store of the engine "h5stz": h5netcdf's store of a file or a group, whose compressed variables are read through views."""
+"""The store of the xarray engine "h5stz": h5netcdf's store, with compressed variables read through views."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 
 class StzStore(H5NetCDFStore):
-    """h5netcdf's store of a file or group, its variables thinned, and lazily read through views where they are compressed.
+    """h5netcdf's store of a file or group. Compressed variables are read lazily through views; all variables can be thinned.
 
     Attributes:
-        reading: how; it is set before a variable is opened.
+        reading: how variables are read; set before the first variable is opened.
     """
 
     __slots__ = ("reading",)
@@ -30,12 +30,12 @@ class StzStore(H5NetCDFStore):
     reading: Reading
 
     def h5py_dataset(self, name: str) -> h5py.Dataset:
-        """The dataset that holds a variable."""
+        """The dataset of a variable."""
         acquire: Any = self._acquire
         return acquire().variables[name]._h5ds
 
     def groups(self) -> Iterator[StzStore]:
-        """A store, without `reading` yet, of this group and of each below it."""
+        """Stores of this group and of all groups below it, without `reading`."""
         kind: Any = type(self)
         below = [self.ds]
         while below:
@@ -45,16 +45,16 @@ class StzStore(H5NetCDFStore):
 
     @property
     def path(self) -> str:
-        """Of the group in its file."""
+        """Path of the group in its file."""
         return str(self.ds.name)
 
     def compressed_dimensions(self) -> set[str]:
-        """Those along which a compressed variable has more than one sample."""
+        """Names of the dimensions along which a compressed variable has more than one sample."""
         compressed = [one for one in self.ds.variables.values() if client_data(one._h5ds) is not None]
         return {dim for one in compressed for dim, size in zip(one.dimensions, one.shape, strict=True) if size > 1}
 
     def open_store_variable(self, name: str, var: Any) -> Any:
-        """xarray's Variable of h5netcdf's."""
+        """Converts a variable of h5netcdf to an xarray.Variable."""
         of_h5netcdf: Any = super().open_store_variable
         read_by_h5netcdf: Any = StoredArray
         variable = of_h5netcdf(name, var)
@@ -86,7 +86,7 @@ class StzStore(H5NetCDFStore):
 def largest_errors(
     stores: Iterable[StzStore], max_error: SupportsFloat | Mapping[str, SupportsFloat] | None
 ) -> dict[str, float]:
-    """The largest error of each variable by its name; a single number is that of all but dimension coordinates."""
+    """{variable: largest permitted error}. A single number applies to all variables except dimension coordinates."""
     groups = list(stores)
     variables = {str(name): one for each in groups for name, one in each.ds.variables.items()}
     if max_error is None:
@@ -101,7 +101,7 @@ def largest_errors(
 
 
 def thinned_dimensions(stores: Iterable[StzStore], axes: Iterable[str] | None) -> set[str]:
-    """The names that `axes` has, each of a dimension of some store; None: those of compressed variables of any."""
+    """The names in `axes`, each of which must be a dimension of a store. None: the dimensions of all compressed variables."""
     groups = list(stores)
     if axes is None:
         return set().union(*(each.compressed_dimensions() for each in groups))

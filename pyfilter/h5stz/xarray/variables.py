@@ -1,7 +1,7 @@
-"""Which variables of an xarray dataset a bound is for, and what of them reaches the file.
+"""Decides which variables of an xarray dataset get a bound, and which numbers the file will hold.
 
-A bound is for floating-point data. Coordinates, whatever other variables name in a CF attribute (bounds, formula terms,
-grid mappings ...), flags and times are not data: they are never given a bound unless they are named.
+A bound is for floating-point data. Coordinates, variables named in a CF attribute of another variable (bounds, formula terms,
+grid mappings ...), flags and times are not data. They get a bound only if the user names them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TIMES = re.compile(r"\bsince\b")
 
 
 def referenced(dataset: xarray.Dataset) -> set[Hashable]:
-    """The names of variables that others, or the dataset, refer to as part of their description."""
+    """Names of the variables that the dataset or other variables name in their attributes."""
     words: set[str] = set(cf_names.words(dataset.attrs.get("coordinates", "")))
     for variable in dataset.variables.values():
         for attribute in cf_names.REFERENCES:
@@ -35,7 +35,7 @@ def referenced(dataset: xarray.Dataset) -> set[Hashable]:
 
 
 def is_bounded(dataset: xarray.Dataset, name: Hashable, others: set[Hashable]) -> bool:
-    """Whether a bound for the dataset is for this variable; `others`: what referenced() found."""
+    """True if a bound for the dataset applies to this variable. `others`: the result of referenced()."""
     variable = dataset.variables[name]
     if name in dataset.coords or name in others or not variable.ndim:
         return False
@@ -46,19 +46,19 @@ def is_bounded(dataset: xarray.Dataset, name: Hashable, others: set[Hashable]) -
 
 
 def stored_dtype(variable: xarray.Variable) -> DType:
-    """The dtype that the file will have; the variable's own where that is no number (times, text)."""
+    """The dtype in the file. For times and text: the dtype of the variable."""
     if variable.dtype.kind not in "biuf":
         return cast(DType, variable.dtype)
     return StoredArray(variable).dtype
 
 
 def is_packed(variable: xarray.Variable) -> bool:
-    """Whether the file holds other numbers than the variable, related by a scale factor or an offset."""
+    """True if the file holds scaled numbers: there is a scale factor or an offset."""
     return any(variable.encoding.get(key) is not None for key in ("scale_factor", "add_offset"))
 
 
 def carried(variable: xarray.Variable) -> dict[str, Any]:
-    """The part of a variable's encoding that a new one must repeat, as it takes the place of all of it."""
+    """The part of a variable's encoding that the new encoding must repeat, because it replaces the whole."""
     from xarray.conventions import CF_RELATED_DATA
 
     keys = {*_CARRIED, *CF_RELATED_DATA}
@@ -66,7 +66,7 @@ def carried(variable: xarray.Variable) -> dict[str, Any]:
 
 
 def fill_number(variable: xarray.Variable) -> float | bool | None:
-    """The number that marks missing samples in the file; False: NaN does, as the variable says; None: it says nothing."""
+    """The number that marks missing values in the file. False: the variable says that NaN does. None: it says nothing."""
     for key in ("_FillValue", "missing_value"):
         mark = variable.encoding.get(key, variable.attrs.get(key))
         if mark is not None and np.size(mark) == 1:
@@ -76,7 +76,7 @@ def fill_number(variable: xarray.Variable) -> float | bool | None:
 
 
 class StoredArray:
-    """The numbers that the file will hold, as something that is read in pieces: masked, packed and of its dtype.
+    """The numbers that the file will hold (masked, packed, in the file's dtype), readable in slabs.
 
     Attributes:
         shape, dtype: of the array.
@@ -97,7 +97,7 @@ class StoredArray:
         return np.asarray(self._encoded(box).values)
 
     def blocks(self) -> Iterable[Any] | None:
-        """The blocks of dask as delayed arrays, None if the variable has none; unfused, so that variables share blocks."""
+        """The dask blocks as delayed arrays, or None without dask. They are not fused, so that variables share blocks."""
         if self._variable.chunks is None:
             return None
         array: Any = self._encoded(...).data

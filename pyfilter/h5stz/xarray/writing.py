@@ -1,6 +1,6 @@
-"""Writing datasets of xarray: encodings for to_netcdf, attributes that tell of the loss, and both at once.
+"""Writes xarray datasets: encodings for to_netcdf, attributes that record the error bound, and both in one call.
 
-xarray is imported by the caller: nothing here needs it before a dataset is given.
+The caller imports xarray. This module does not need it before a dataset is given.
 """
 
 from __future__ import annotations
@@ -59,35 +59,39 @@ def xarray_encoding(
 ) -> Encoding:
     """The encoding with which ``dataset.to_netcdf(path, engine="h5netcdf", encoding=...)`` compresses a dataset.
 
-    The bound is for data variables in floating point. Coordinates, variables that others name in a CF attribute (bounds,
-    formula_terms, cell_measures ...), flags, integers, times and text have none: those of 64 KiB or more are compressed
-    without loss if they are numbers and have no compression of their own, the others stay as they are. Missing samples
-    (_FillValue, missing_value, NaN) come back bit for bit and count for no bound.
+    The bound applies to floating-point data variables of 4 KiB or more. It does not apply to coordinates, variables that
+    another variable names in a CF attribute (bounds, formula_terms, cell_measures ...), flags, integers, times and text. Of
+    these, numeric variables of 64 KiB or more without a compression of their own are compressed losslessly; the others are
+    written unchanged. Missing values (_FillValue, missing_value, NaN) are restored bit for bit and do not influence a bound.
 
     Args:
-        dataset: xarray.Dataset, with or without dask; one computation looks at all of it if bounds are relative.
-        absolute, relative, pointwise_relative, psnr, lossless: at most one, as of STZ; `relative` and `psnr` refer to each
-            variable as a whole. None of them: variables that were read from a compressed file keep their options.
-        engine: that of to_netcdf. netCDF4-python cannot be told of filters of others: "netcdf4" is an error that says what
-            to do instead.
-        variables: {pattern of names: options of STZ and ``chunks``}, the first that matches counts; options take the place
-            of a bound above; a name without wildcards reaches any variable; None leaves the variables as they are.
-        chunks: lengths of chunks by dimension, -1 for all of it. The others, or all: as in the file that a variable was read
-            from; else the blocks of dask; else of suggest_chunks().
-        effort, block, layers, enhance: as of STZ; the last one counts where a bound is absolute, for float32 and float64.
-        unlimited_dims: as of to_netcdf, beside those of ``dataset.encoding``. Along the only one of a variable, STZ gets it as
-            append_axis.
-        group: of the file that the dataset was read from, as of open_dataset.
+        dataset: xarray.Dataset, with or without dask. Bounds that depend on the data read all of it, in one computation.
+        absolute, relative, pointwise_relative, psnr, lossless: at most one of them, as for STZ. `relative` and `psnr` refer to
+        each variable as a whole. Without a bound, variables that were read from a compressed file keep their options.
+        engine: the engine of to_netcdf. netCDF4-python cannot set filters it does not know, so "netcdf4" raises an error that
+            names alternatives.
+        variables: {name pattern: options of STZ and ``chunks``}. The first matching pattern applies. Its options replace the
+            bound above. A name without wildcards may be any variable, also a coordinate. None instead of options leaves the
+            variables unchanged.
+        chunks: chunk length for each dimension as a dict; -1 is the whole dimension. For dimensions without a length, or
+            "auto": the chunks of the file that the variable was read from, otherwise the blocks of dask, otherwise
+            suggest_chunks().
+        effort, block, layers, enhance: as for STZ. `enhance` applies to float32 and float64 variables with an absolute bound.
+        unlimited_dims: as for to_netcdf, in addition to those of ``dataset.encoding``. If a variable has exactly one, it
+            becomes the append_axis of its STZ.
+        group: group of the file that the dataset was read from, as for open_dataset.
 
     Returns:
-        dict: for each variable that is to be compressed its encoding, with what must be kept of the one it has.
+        dict: {variable name: encoding} for each variable to compress. It includes the parts of the variable's present encoding
+            that must be kept.
 
     Raises:
-        StzError: (a ValueError) no bound where one is needed, two, one that cannot be kept; it names the variable.
-        StzTypeError: (a TypeError too) `dataset` is no xarray.Dataset (for a DataArray: ``array.to_dataset(name=...)``).
+        StzError: (a ValueError) no bound where one is needed, two bounds, or a bound that cannot be met. The message names the
+            variable.
+        StzTypeError: (also a TypeError) `dataset` is not an xarray.Dataset (for a DataArray: ``array.to_dataset(name=...)``).
 
     Warns:
-        UserWarning: data that were compressed with loss would be so again under another bound or in other chunks.
+        UserWarning: lossy data would be quantized a second time, because the bound or the chunks changed.
     """
     _check(dataset, engine)
     bound = _bound((absolute, relative, pointwise_relative, psnr, lossless or None))
@@ -121,7 +125,7 @@ class _Chunking:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What becomes of a variable: options that are asked for (`request`), or those that it had (`kept`)."""
+    """What is done with a variable: compress it with new options (`request`) or with its former options (`kept`)."""
 
     chunks: tuple[int, ...]
     origin: Origin | None
@@ -136,7 +140,9 @@ def _check(dataset: object, engine: str) -> None:
         raise ImportError("xarray is not installed: pip install 'h5stz[xarray]'") from error
     if not isinstance(dataset, xarray.Dataset):
         given = type(dataset).__name__
-        raise StzTypeError(f"a {given} is no xarray.Dataset: of a DataArray make one, array.to_dataset(name='x')", _ARGUMENT)
+        raise StzTypeError(
+            f"a {given} is not an xarray.Dataset: convert a DataArray with array.to_dataset(name='x')", _ARGUMENT
+        )
     if engine == "netcdf4":
         raise StzError(
             'engine="netcdf4": netCDF4-python can set its own filters only, xarray has no encoding for others. Write with '
@@ -149,7 +155,7 @@ def _check(dataset: object, engine: str) -> None:
 
 
 def _bound(given: tuple[Any, ...]) -> dict[str, Any]:
-    """The bound among the arguments, as an option of STZ; empty if there is none."""
+    """The bound among the arguments, as options of STZ; empty if there is none."""
     bound = {name: value for name, value in zip(_BOUNDS, given, strict=True) if value is not None}
     if len(bound) > 1:
         raise StzError(f"{' and '.join(f'{name}=' for name in bound)}: give one bound, others by name in variables=", _ARGUMENT)
@@ -233,7 +239,7 @@ def _asked(
 
 
 def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) -> dict[Hashable, Mapping[str, Any] | None]:
-    """The options of each variable that a pattern names; wildcards give options only to those that a bound is for."""
+    """The options of each variable that a pattern matches. Patterns with wildcards skip variables to which no bound applies."""
     rules: dict[Hashable, Mapping[str, Any] | None] = {}
     for pattern, options in variables.items():
         unknown = sorted(set(options or ()) - {*_BOUNDS, *_OTHERS})
@@ -253,7 +259,7 @@ def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) 
 
 
 def _worth_lossless(variable: xarray.Variable) -> bool:
-    """Whether a variable without a bound is compressed without loss: it is large, and has no other compression."""
+    """True if a variable without a bound should be compressed losslessly: it is large and has no other compression."""
     others = ("zlib", "szip", "zstd", "bzip2", "blosc")
     compressed = any(variable.encoding.get(key) for key in others) or variable.encoding.get("compression") is not None
     return _bytes(variable) >= _SMALL and not compressed
@@ -270,19 +276,20 @@ def xarray_attributes(
     *,
     group: str | None = None,
 ) -> dict[Hashable, dict[str, Any]]:
-    """Attributes that tell readers of a file what its variables have lost, for the encoding of xarray_encoding().
+    """Attributes that record the error bound of each variable in a file, from the encoding of xarray_encoding().
 
-    CF 1.12 (section 8.4) has metadata for quantisation by four named algorithms only, none of which is that of h5stz, so its
-    attribute `quantization` would be wrong here. These attributes are outside of CF, under names of our own.
+    The attributes are not part of CF. CF 1.12 (section 8.4) describes quantization by four named algorithms only, and h5stz
+    uses none of them, so its attribute `quantization` would be wrong here.
 
     Args:
-        encoding: of the variables.
-        dataset: that will be written. With it earlier losses count too: those of the compressed file that it was read from.
-        group: as of xarray_encoding().
+        encoding: encoding of the variables.
+        dataset: the dataset that will be written. If given, the errors of the compressed file it was read from count too.
+        group: as for xarray_encoding().
 
     Returns:
-        dict: for each variable that loses something, or has lost, ``h5stz_absolute_error_bound`` (in its units),
-        ``h5stz_pointwise_relative_error_bound`` (of each value) or both, which then add up; and ``h5stz_version``.
+        dict: {variable name: attributes} for each lossy variable. The attributes are ``h5stz_absolute_error_bound`` (in the
+            units of the variable), ``h5stz_pointwise_relative_error_bound`` (relative to each value), or both, which then add
+            up; and ``h5stz_version``.
     """
     attributes: dict[Hashable, dict[str, Any]] = {}
     for name, options in encoding.items():
@@ -307,24 +314,24 @@ def to_netcdf(
     writing: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Any:
-    """Writes a dataset compressed: ``dataset.to_netcdf(path, engine="h5netcdf", encoding=xarray_encoding(dataset, ...))``.
+    """Writes a compressed dataset: ``dataset.to_netcdf(path, engine="h5netcdf", encoding=xarray_encoding(dataset, ...))``.
 
     Args:
         dataset: xarray.Dataset; it is not changed.
-        path: of the new file.
-        attributes: whether the variables get xarray_attributes().
-        group: of the new file, to write into; the root group by default. Options that variables keep are looked for in this
-            group of the file that they were read from, or in its root group if it has no such group.
-        writing: further arguments of Dataset.to_netcdf, such as ``{"compute": False, "mode": "a"}``; the encoding of variables
-            that are not compressed may be among them.
-        **options: those of xarray_encoding().
+        path: path of the new file.
+        attributes: True adds xarray_attributes() to the variables.
+        group: the group of the new file to write to; None is the root group. It is also the group of the file that the dataset
+            was read from, in which options to keep are looked up; if that file has no such group, its root group is used.
+        writing: further arguments of Dataset.to_netcdf, such as ``{"compute": False, "mode": "a"}``. They may include the
+            encoding of variables that are not compressed.
+        **options: options of xarray_encoding().
 
     Returns:
-        What Dataset.to_netcdf returns: None, or a delayed object for ``compute=False``.
+        The result of Dataset.to_netcdf: None, or a delayed object for ``compute=False``.
 
     Raises:
-        StzError, TypeError: as xarray_encoding().
-        OSError: no file can be made at `path`, or its disk is full; no new file is left there then.
+        StzError, TypeError: as for xarray_encoding().
+        OSError: the file cannot be created, or the disk is full. No new file is left behind.
     """
     refuse_address(path)
     arguments = dict(writing or {})
@@ -351,5 +358,5 @@ def to_netcdf(
 
 
 def _is_path(path: object) -> bool:
-    """Whether it is the path of a file here: xarray also takes open files, and None for bytes."""
+    """True for the path of a local file. xarray also accepts open files, and None to return bytes."""
     return isinstance(path, os.PathLike) or (isinstance(path, str) and "://" not in path)

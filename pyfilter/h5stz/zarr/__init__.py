@@ -1,7 +1,7 @@
 """h5stz for zarr: codecs for zarr formats 2 and 3, and coarse levels of arrays.
 
-Nothing is imported before it is used: `import h5stz.zarr` works without zarr and numcodecs, which the extra `h5stz[zarr]`
-brings. zarr and numcodecs find the codecs by themselves, through entry points, when metadata name them.
+Everything is imported on first use. `import h5stz.zarr` therefore works without zarr and numcodecs, which the extra
+`h5stz[zarr]` installs. zarr and numcodecs find the codecs through entry points when metadata name them.
 """
 
 from __future__ import annotations

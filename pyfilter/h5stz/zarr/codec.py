@@ -1,9 +1,9 @@
-"""The codec of zarr format 3: array to bytes, name "h5stz" in the metadata.
+"""The array-to-bytes codec of zarr format 3, called "h5stz" in the metadata.
 
-- A read of a part fetches and decodes only what it needs of a chunk, where this is the only codec.
-- A write of a part compresses the chunk with the stream that it came from at hand: samples that are not written keep their
-  bits, however often that happens.
-- Chunks are stored in little-endian order; data types of zarr have none.
+- A partial read fetches and decodes only the needed part of a chunk if this is the only codec.
+- A partial write compresses the changed chunk with its previous stream: unchanged samples keep their values, however often a
+chunk is written.
+- Chunks are stored in little-endian order, because zarr data types have no byte order.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OF_ARRAY = "array"
 class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin):
     """Codec of zarr format 3: `zarr.create_array(..., serializer=StzCodec(absolute=1e-3), compressors=None)`.
 
-    Options: see CodecOptions, but `fill_value` may be "array" too: the array's own fill value marks missing samples.
+    Options: see CodecOptions. In addition, `fill_value` may be "array": the fill value of the array marks missing values.
     """
 
     fill_value: Real | Literal["array"] | None = None  # type: ignore[assignment]
@@ -49,26 +49,26 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The codec that metadata name, {"name": "h5stz", "configuration": {"absolute": 0.001}}.
+        """The codec from metadata, for example {"name": "h5stz", "configuration": {"absolute": 0.001}}.
 
         Raises:
-            StzError: (a ValueError) another name, or options that are wrong.
-            TypeError: an option that does not exist.
+            StzError: (a ValueError) another name, or invalid options.
+            TypeError: an unknown option.
         """
         if data.get("name") not in _NAMES:
             raise StzError(f"the codec of the metadata is {data.get('name')!r}, this one is {_NAME!r}", _ARGUMENT)
         return cls(**data.get("configuration") or {})
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry for the metadata."""
+        """The codec's entry in the metadata."""
         return {"name": _NAME, "configuration": self.configuration()}
 
     def evolve_from_array_spec(self, array_spec: ArraySpec) -> Self:
-        """The codec itself.
+        """Checks the codec for an array and returns it unchanged.
 
         Raises:
-            StzTypeError: (a TypeError too) arrays of this data type cannot be compressed.
-            StzError: (a ValueError) the options do not fit them.
+            StzTypeError: (also a TypeError) arrays of this data type cannot be compressed.
+            StzError: (a ValueError) the options do not suit the array.
         """
         dtype = array_spec.dtype.to_native_dtype()
         self.require_valid(dtype)
@@ -77,7 +77,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         return self
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
-        """Not known before a chunk is compressed."""
+        """Raises NotImplementedError: the size is known only after compression."""
         raise NotImplementedError
 
     async def _decode_single(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
@@ -96,7 +96,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         return None if array is None else chunk_spec.prototype.nd_buffer.from_numpy_array(np.asarray(array))
 
     async def _part(self, byte_getter: ByteGetter, part: Part, chunk_spec: ArraySpec) -> Array | None:
-        """A part of a chunk; None if the chunk is not stored."""
+        """Decodes a part of a chunk; None if the chunk is not stored."""
         if part.box_is_all(chunk_spec.shape) and self.max_error is None:
             stored = await byte_getter.get(chunk_spec.prototype)
             array = None if stored is None else await asyncio.to_thread(self._chunk, stored.to_bytes(), chunk_spec, None)
@@ -128,7 +128,9 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         return None if self.fill_value == _OF_ARRAY else super()._number()
 
     def _changed(self, values: Array, selection: Any, chunk_spec: ArraySpec, previous: bytes | None) -> bytes | None:
-        """The stream of a chunk in which a selection has these values, None if it is empty and such chunks are not stored."""
+        """The stream of a chunk after a selection was set to values; None if the chunk is empty and empty chunks are not
+        stored.
+        """
         dtype = chunk_spec.dtype.to_native_dtype()
         if previous is None and Part.of(selection, chunk_spec.shape).is_all(chunk_spec.shape):
             filled = values.reshape(chunk_spec.shape) if values.ndim else np.full(chunk_spec.shape, values)
@@ -147,14 +149,14 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
         return self._stream(array, chunk_spec, previous)
 
     def _chunk(self, stream: bytes, chunk_spec: ArraySpec, max_error: Real | None) -> Array:
-        """The array of a stored chunk, with at most this error; None: with all its layers, as what is written again."""
+        """The array of a stored chunk, with at most this error. None: all layers, as needed before writing it again."""
         header = codec.info(stream)
         check_shape(header.shape, chunk_spec.shape)
         array = decoded_array(stream, self.threads, max_error, header.array_bytes)
         return of_dtype(array, chunk_spec.dtype.to_native_dtype()).reshape(chunk_spec.shape)
 
     def _stream(self, array: Array, chunk_spec: ArraySpec, previous: bytes | None) -> bytes:
-        """The stream of a chunk; `previous`: that which it was decoded from before it was changed."""
+        """Compresses a chunk. `previous`: the stream it was decoded from before it was changed."""
         if array.dtype.kind != "b":
             dtype: DType = array.dtype.newbyteorder("<") if previous is None else codec.info(previous).dtype
             array = array.astype(dtype, copy=False)
@@ -164,7 +166,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
 
 @contextmanager
 def _naming(getter: object) -> Iterator[None]:
-    """Adds to errors about a chunk where it is stored, as far as zarr tells: its store and key, or its place in a shard."""
+    """Adds the location of a chunk to errors, as far as zarr tells it: store and key, or the place in a shard."""
     try:
         yield
     except StzError as error:
@@ -179,7 +181,7 @@ def _fill(chunk_spec: ArraySpec) -> Any:
 
 
 def _number(fill_value: Any) -> Real | None:
-    """The fill value of an array as one that STZ takes; None for what needs none."""
+    """The fill value of an array in the form that STZ accepts; None for values that need no option."""
     number = fill_value.item() if isinstance(fill_value, np.generic) else fill_value
     if isinstance(number, complex):  # which has no missing samples but NaN
         return number.real if np.isfinite(number) else None

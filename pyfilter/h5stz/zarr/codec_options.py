@@ -1,7 +1,7 @@
-"""The options that both codecs have in common, as JSON keeps them, and what they do to one chunk.
+"""The options that both codecs share, as stored in JSON, and encoding of one chunk with them.
 
-A codec sees one chunk at a time. So there are only options that mean the same for every chunk: no bound is measured and no
-fill value is looked for in the data, and equal chunks become equal bytes.
+A codec sees one chunk at a time. All options therefore mean the same for every chunk: no bound or fill value is derived from
+the data, and equal chunks give equal bytes.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _Codec = TypeVar("_Codec", bound="CodecOptions")
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CodecOptions:
-    """Options of h5stz.STZ that need no data. Exactly one of the first three is given.
+    """Options of h5stz.STZ that do not depend on data. Give exactly one of the first three.
 
     Attributes:
         absolute: largest error of every finite sample, in the units of the data.
-        pointwise_relative: largest error as a share of each sample; floating point only.
-        lossless: True: every bit comes back.
-        fill_value: number that marks missing samples, which come back bit for bit and count for no bound. None: there is none.
-            NaN and infinities are always kept.
-        block, effort, layers, layer_bounds, enhance, integers, content_check, check: as of STZ.
-        threads: 1 to 255 for each chunk, both ways; None: as H5STZ_THREADS says, or 1.
-        max_error: of chunks with precision layers, reads take as few as keep every sample within this distance of what was
-            compressed, in the units of the data, and zarr fetches only these. None: all.
+        pointwise_relative: largest error relative to each sample; floating-point data only.
+        lossless: True restores every bit.
+        fill_value: number that marks missing values. They are restored exactly and do not influence the bound. None: there is
+            none. NaN and infinities are always kept.
+        block, effort, layers, layer_bounds, enhance, integers, content_check, check: as for STZ.
+        threads: 1 to 255, for encoding and decoding each chunk. None: the number in H5STZ_THREADS, or 1.
+        max_error: largest permitted absolute error of reads, in the units of the data, for chunks with precision layers. Only
+            the layers that it needs are fetched and decoded. None: all layers.
     """
 
     absolute: Real | None = None
@@ -68,10 +68,11 @@ class CodecOptions:
 
     @classmethod
     def of(cls: type[_Codec], options: STZ) -> _Codec:
-        """The codec for the options of an h5stz.STZ, such as STZ(relative=1e-3, data=array), whose bound it takes over.
+        """The codec with the options of an h5stz.STZ, including its resolved bound, for example of STZ(relative=1e-3,
+        data=array).
 
         Raises:
-            StzError: (a ValueError) the options have an append_axis, which is for HDF5.
+            StzError: (a ValueError) the options have an append_axis, which only HDF5 supports.
         """
         config = options.get_config()
         config.pop("dtype", None)
@@ -80,30 +81,30 @@ class CodecOptions:
         return cls(**config)
 
     def require_valid(self, dtype: DType | None) -> None:
-        """Raises the StzError of options that are wrong by themselves, or for arrays of `dtype`."""
+        """Raises StzError if the options are invalid, or unsuitable for arrays of `dtype`."""
         options = self._options(None if dtype is None else self._number())
         options["dtype"] = dtype
         STZ(**options)
 
     def configuration(self) -> dict[str, Any]:
-        """The options that are not the default, for JSON."""
+        """The options that differ from the defaults, for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(CodecOptions)}
         return {field.name: values[field.name] for field in fields(CodecOptions) if values[field.name] != field.default}
 
     def encoded(self, array: Array, fill_value: Real | None, previous: BytesLike | None = None) -> bytes:
-        """The stream of a chunk.
+        """Compresses a chunk to a stream (bytes).
 
         Args:
-            array: the chunk, of any strides and byte order.
-            fill_value: number that marks missing samples, or None.
-            previous: the stream that the array was decompressed from before it was changed, if there is one: samples that were
-                not changed keep their bits.
+            array: the chunk, with any strides and byte order.
+            fill_value: number that marks missing values, or None.
+            previous: the stream from which the array was decompressed before it was changed, or None. Unchanged samples keep
+                their values.
         """
         options = self._options(fill_value)
         return codec.compress(array, **options) if previous is None else codec.rewrite(array, previous, **options)
 
     def _number(self) -> Real | None:
-        """The fill value if it is a number of its own."""
+        """The fill value, if it is a number."""
         return None if self.fill_value is None else checked_number("fill_value", self.fill_value)
 
     def _options(self, fill_value: Real | None) -> Options:
@@ -118,9 +119,9 @@ class CodecOptions:
 def decoded_array(
     stream: BytesLike, threads: int | None, max_error: Real | None = None, default_bytes: int = OF_STREAMS
 ) -> Array:
-    """The array of a stream. Its content check is compared where H5STZ_VERIFY asks for it.
+    """Decodes a stream. The content check is compared if H5STZ_VERIFY asks for it.
 
-    Larger ones than H5STZ_MAX_BYTES says, or else `default_bytes`, are refused.
+    Refuses arrays larger than H5STZ_MAX_BYTES, or than `default_bytes` if that is not set.
     """
     verify = max_error is None and _core.verify_of_environment()
     most = None if _core.max_bytes_of_environment() else default_bytes
@@ -128,16 +129,16 @@ def decoded_array(
 
 
 def check_shape(held: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Raises a StzError unless the shape of a stream is that of the chunk, but for axes of length 1, as HDF5 takes it too."""
+    """Raises StzError unless a stream has the shape of the chunk. Axes of length 1 may differ, as HDF5 permits too."""
     long = [[extent for extent in extents if extent != 1] for extents in (held, shape)]
     if long[0] != long[1]:
         raise StzError(
-            f"the chunk holds an array of shape {held}, chunks are said to be {shape}: it belongs elsewhere", _CORRUPT
+            f"the chunk holds an array of shape {held}, but the metadata state {shape}: it belongs to another array", _CORRUPT
         )
 
 
 def of_dtype(array: Array, dtype: DType) -> Array:
-    """A decoded array as an array of `dtype`: bool for its uint8, another byte order. StzError if it holds something else."""
+    """A decoded array as `dtype`: bool for uint8, or the other byte order. Raises StzError for any other dtype."""
     stored = elements.storage_dtype(dtype).newbyteorder(array.dtype.byteorder)
     integers = {array.dtype.kind, stored.kind} <= {
         "i",
@@ -145,7 +146,7 @@ def of_dtype(array: Array, dtype: DType) -> Array:
     } and array.dtype.itemsize == stored.itemsize  # they share their bits
     if array.dtype != stored and not integers:
         raise StzError(
-            f"the chunk holds samples of {array.dtype}, the array is said to be of {dtype}: the metadata are of other chunks",
+            f"the chunk holds samples of {array.dtype}, but the metadata state {dtype}: it belongs to another array",
             _CORRUPT,
         )
     typed: Array = array.view(dtype.newbyteorder(array.dtype.byteorder)).astype(dtype, copy=False)

@@ -21,29 +21,32 @@ _MOST_LEVELS = 63
 
 @checked
 def level(array: zarr.Array[Any], level: SupportsIndex, region: Any = ...) -> Any:
-    """Every 2**level-th sample of each axis of a zarr array: array[::2**level, ::2**level, ...], or those in a region.
+    """Reads every 2**level-th sample along each axis of a zarr array (array[::2**level, ::2**level, ...]), or of a region of
+    it.
 
-    In arrays of format 3 with h5stz.zarr.StzCodec as the only codec, where 2**level divides the extents of the chunks, that
-    takes only the first bytes of each chunk. Elsewhere more is read, up to whole chunks; the result is the same.
+    If h5stz.zarr.StzCodec is the only codec of a format 3 array, and 2**level divides the chunk lengths, only the first bytes
+    of each chunk are read. Otherwise more is read, up to whole chunks. The result is the same.
 
     Args:
-        array: zarr.Array, of any codec.
+        array: zarr.Array, with any codecs.
         level: 0 for all samples, l for every 2**l-th.
-        region: integer, slice, ... or a tuple of them, in the index space of the array; above level 0 without steps. A slice
-            means those of its samples that the level has, an integer the last sample of the level that is not behind it.
+        region: integer, slice, ... or a tuple of them, as indices of the full array; slices need step 1 above level 0. A slice
+            selects the samples of the level in its range. An integer selects the last sample of the level at or before it.
 
     Returns:
         ndarray; a NumPy scalar if every axis is indexed by an integer.
 
     Raises:
-        StzError: (a ValueError) a level that does not exist, a region with a step, a damaged chunk.
-        StzTypeError: (a TypeError too) an index that is none of these.
+        StzError: (a ValueError) an invalid level, a region with a step, or a damaged chunk.
+        StzTypeError: (also a TypeError) an unsupported kind of index.
         IndexError: an integer is out of range, or there are too many indices.
     """
     try:
         number = operator.index(level)
     except TypeError:
-        raise StzTypeError(f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT) from None
+        raise StzTypeError(
+            f"level={level!r} is not an integer: give 0 for all samples, 1 for every second", _ARGUMENT
+        ) from None
     if not 0 <= number <= _MOST_LEVELS:
         raise StzError(f"level={number}: levels are 0 (all samples) to {_MOST_LEVELS}", _ARGUMENT)
     wanted = parse_region(region, array.shape, (number,) * len(array.shape)).scaled((1 << number,) * len(array.shape))

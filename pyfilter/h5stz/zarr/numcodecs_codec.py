@@ -1,7 +1,7 @@
-"""The codec of numcodecs, for zarr format 2 and everything else that takes one: codec_id "h5stz".
+"""The numcodecs codec, for zarr format 2 and other users of numcodecs: codec_id "h5stz".
 
-numcodecs hands over and gets back memory, not axes: what is decoded lies in memory as what was encoded did. So an array in
-Fortran order is stored as its transpose, and zarr, which knows the order, gives it its axes again.
+numcodecs passes memory without axes: decoded data have the memory layout of the encoded data. A Fortran-ordered array is
+therefore stored as its transpose. zarr knows the order and restores the axes.
 """
 
 from __future__ import annotations
@@ -27,32 +27,34 @@ _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Stz(CodecOptions, Codec):  # type: ignore[misc]
-    """Codec of numcodecs: compressor of zarr format 2, `Stz(absolute=1e-3)`. Options: see CodecOptions.
+    """numcodecs codec: the compressor of zarr format 2, `Stz(absolute=1e-3)`. Options: see CodecOptions.
 
-    dtype and shape come from the buffer that is encoded and are kept in its bytes; decoding needs no options.
+    dtype and shape are taken from the encoded buffer and stored in the stream. Decoding needs no options.
     """
 
     codec_id = "h5stz"
 
     @classmethod
     def of_dataset(cls, dataset: h5py.Dataset) -> Stz:
-        """The codec with which references to the chunks of an HDF5 dataset are decoded, such as those that kerchunk makes.
+        """The codec that decodes references to the chunks of an HDF5 dataset, such as those of kerchunk.
 
         Args:
-            dataset: h5py.Dataset with the filter h5stz alone.
+            dataset: h5py.Dataset whose only filter is h5stz.
 
         Raises:
-            StzError: (a ValueError) it has other filters, or references to its chunks would give wrong samples or none: HDF5
-                does not know where its chunks are, or does not say which of them are stored without the filter.
+            StzError: (a ValueError) the dataset has other filters, or references to its chunks would give wrong samples or
+                none, because HDF5 does not tell where its chunks are or which of them are stored without the filter.
         """
         creation = dataset.id.get_create_plist()
         filters = [creation.get_filter(index)[0] for index in range(creation.get_nfilters())]
         if filters != [_core.FILTER_ID]:
-            raise StzError(f"{dataset.name} has the HDF5 filters {filters}: references need h5stz alone", _ARGUMENT)
+            raise StzError(
+                f"{dataset.name} has the HDF5 filters {filters}: references need h5stz as the only filter", _ARGUMENT
+            )
         if confuses_chunks(dataset):
             raise StzError(
-                f"{dataset.name} grows along another axis than the first, and HDF5 does not know where the chunks of such a "
-                "dataset are: copy it to one that does not grow, or read it with h5stz.open",
+                f"{dataset.name} grows along an axis other than the first, and HDF5 cannot locate the chunks of such a "
+                "dataset: copy it to one that does not grow, or read it with h5stz.open",
                 _ARGUMENT,
             )
         partial = any(extent % chunk for extent, chunk in zip(dataset.shape, dataset.chunks or (), strict=True))
@@ -61,14 +63,14 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
         return cls(lossless=True)  # decoding needs no options
 
     def encode(self, buf: Any) -> bytes:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The stream of an array.
+        """Compresses an array to a stream.
 
         Args:
-            buf: ndarray, or another buffer that knows its type, of any strides, memory order and byte order.
+            buf: ndarray or another typed buffer, with any strides, memory order and byte order.
 
         Raises:
-            StzTypeError: (a TypeError too) bytes without a type, or an array of a type that cannot be compressed.
-            StzError: (a ValueError) the options do not fit the array.
+            StzTypeError: (also a TypeError) an untyped buffer, or a type that cannot be compressed.
+            StzError: (a ValueError) the options do not suit the array.
         """
         array = _typed(buf)
         if array.flags.f_contiguous and not array.flags.c_contiguous:
@@ -76,17 +78,17 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
         return self.encoded(array, self.fill_value)
 
     def decode(self, buf: BytesLike, out: Any = None) -> Any:
-        """The array of a stream.
+        """Decompresses a stream to an array.
 
         Args:
             buf: contiguous bytes-like.
-            out: writable buffer of exactly the array's bytes to decode into: contiguous bytes, or an ndarray of its dtype.
+            out: writable buffer to decode into, of exactly the array's size: contiguous bytes, or an ndarray with its dtype.
 
         Returns:
-            `out`, or an ndarray of the shape that was encoded (reversed for an array that was in Fortran order).
+            `out`, or an ndarray with the encoded shape (reversed for an array in Fortran order).
 
         Raises:
-            StzError: (a ValueError) not a stream, damaged, or `out` does not fit.
+            StzError: (a ValueError) `buf` is not a stream or is damaged, or `out` does not fit.
         """
         if out is None:
             return decoded_array(buf, self.threads, self.max_error)
@@ -101,12 +103,12 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
         return out
 
     def get_config(self) -> dict[str, Any]:
-        """The options that are not the default, with the id, for JSON."""
+        """The options that differ from the defaults, with the id, for JSON."""
         return {"id": self.codec_id, **self.configuration()}
 
 
 def _typed(buf: Any) -> Array:
-    """What is to be encoded as an ndarray."""
+    """The argument of encode() as an ndarray."""
     if not hasattr(buf, "dtype"):
         try:
             untyped = memoryview(buf).format in ("B", "b", "c")
@@ -114,7 +116,7 @@ def _typed(buf: Any) -> Array:
             untyped = False
         if untyped:
             raise StzTypeError(
-                f"given is a {type(buf).__name__}, bytes of which nobody knows what numbers they are: give an array, "
+                f"buf is a {type(buf).__name__}, bytes without a dtype: give an array, "
                 "numpy.frombuffer(data, dtype).reshape(shape), and put the codec first, before others that make bytes",
                 _DTYPE,
             )
@@ -122,7 +124,7 @@ def _typed(buf: Any) -> Array:
 
 
 def _target(out: Any, header: codec.StreamInfo) -> Array:
-    """`out` as an ndarray, if the array of a stream fits into it."""
+    """`out` as an ndarray, checked against the array of the stream."""
     array = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
     is_bytes, is_time = array.dtype.kind in "biu" and array.dtype.itemsize == 1, array.dtype.kind in "mM"
     if array.dtype != header.dtype and not is_bytes and not is_time:

@@ -1,8 +1,8 @@
-"""Reads a part of one stream out of a zarr store: only the byte ranges that it needs, only the blocks that it needs.
+"""Reads part of one stream from a zarr store: only the byte ranges and blocks that it needs.
 
-Stores are asynchronous, the reader of a stream asks its source for bytes and waits. It must not wait for a store: the threads
-in which zarr's stores read are few, and readers that wait in them would wait for ever. So the reader works on what was fetched,
-and fails with _Missing where something else is needed; that is fetched, and the step is done again.
+Stores are asynchronous, but the reader of a stream calls its source and waits. It must not wait for a store: zarr's stores
+have few threads, and readers waiting in all of them would deadlock. The reader therefore works on data that were already
+fetched. If it needs more it fails with _Missing; the range is fetched and the step repeated.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class Part:
-    """What of a chunk a selection of zarr means.
+    """The part of a chunk that a zarr selection means.
 
     Attributes:
         start, count, step: tuples of the box to decode, in samples of the chunk.
-        index: of the samples that are wanted in the box.
+        index: index of the wanted samples in the box.
     """
 
     start: tuple[int, ...]
@@ -50,7 +50,7 @@ class Part:
 
     @classmethod
     def of(cls, selection: Any, shape: Sequence[int]) -> Part:
-        """The Part of a zarr selection: integers, slices, and integer arrays, for which the box around them is decoded."""
+        """The Part of a zarr selection of integers, slices and integer arrays. For an array its bounding box is decoded."""
         items = selection if isinstance(selection, tuple) else (selection,)
         items = (*items, *[slice(None)] * (len(shape) - len(items)))
         axes = [_axis(item, extent) for item, extent in zip(items, shape, strict=True)]
@@ -58,16 +58,16 @@ class Part:
         return cls(start, count, step, index)
 
     def window(self) -> tuple[slice, ...]:
-        """The index of the box in the chunk."""
+        """Index of the box in the chunk."""
         axes = zip(self.start, self.count, self.step, strict=True)
         return tuple(slice(start, start + count * step, step) for start, count, step in axes)
 
     def box_is_all(self, shape: Sequence[int]) -> bool:
-        """Whether the box is the whole chunk."""
+        """True if the box is the whole chunk."""
         return self.count == tuple(shape)
 
     def is_all(self, shape: Sequence[int]) -> bool:
-        """Whether every sample of the chunk is selected, and not only some in a box that is all of it."""
+        """True if every sample of the chunk is selected."""
         return self.box_is_all(shape) and not any(isinstance(index, np.ndarray) for index in self.index)
 
 
@@ -95,17 +95,17 @@ async def read_part(
     threads: int | None,
     precision: Precision = EVERYTHING,
 ) -> Array | None:
-    """The samples of a Part of a chunk, None if the chunk is not stored.
+    """The samples of a Part of a chunk; None if the chunk is not stored.
 
     Args:
-        fetch: gives byte ranges of the stored chunk.
-        part: what is wanted.
+        fetch: returns byte ranges of the stored chunk.
+        part: the samples to read.
         shape, dtype: of the chunk.
-        threads: as of compress().
-        precision: which layers are read.
+        threads: as for compress().
+        precision: which layers to read.
 
     Raises:
-        StzError: (a ValueError) the chunk is damaged, of another shape or dtype, or less precise.
+        StzError: (a ValueError) the chunk is damaged, has another shape or dtype, or is not precise enough.
     """
     head = await fetch(0, _HEAD)
     if head is None:
@@ -137,14 +137,14 @@ async def _box(fetch: Fetch, reader: ChunkReader, part: Part, threads: int | Non
 
 
 def _of_whole(stored: Any) -> ChunkReader:
-    """The reader of a chunk that is in memory, verified if the environment asks for it."""
+    """The reader of a chunk in memory; verifies it if the environment asks for it."""
     reader = ChunkReader(_core.Reader.of_bytes(stored, _CACHE_BYTES), len(stored), _CACHE_BYTES, stored=stored)
     reader.verify(_core.verify_of_environment())
     return reader
 
 
 async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
-    """A reader that takes ranges, None if the chunk is to be fetched as a whole: where its header is not in its first bytes."""
+    """A reader that fetches ranges; None if the chunk must be fetched whole because its header is not in its first bytes."""
     try:
         # The bytes of all levels; the content check may follow, which nothing here compares.
         size = codec.info(head).level_bytes[0]
@@ -159,13 +159,13 @@ async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
 
 
 async def _fetch_ahead(fetch: Fetch, reader: ChunkReader, piece: Piece, precision: Precision) -> None:
-    """Fetches all that reading a piece takes: what tells where its blocks are, then the blocks, each at once."""
+    """Fetches everything that reading a piece needs: first the sizes of its blocks, then the blocks, each in one round."""
     await _give(fetch, reader.give, await asyncio.to_thread(reader.directory_ranges, piece))
     await _give(fetch, reader.give, await _done(lambda: reader.ranges(piece, False, precision), fetch, reader.give))
 
 
 async def _done(step: Callable[[], _Result], fetch: Fetch, give: Callable[[int, memoryview], None]) -> _Result:
-    """The result of a step, done again until it has all the bytes that it needs; in a thread, as steps decode."""
+    """Runs a step in a thread, because it decodes. Fetches missing ranges and repeats it until it succeeds."""
     while True:
         try:
             return await asyncio.to_thread(step)
@@ -187,7 +187,7 @@ async def _give(fetch: Fetch, give: Callable[[int, memoryview], None], ranges: S
 
 
 class _Missing(Exception):
-    """A reader needs a range (offset, size) that was not fetched."""
+    """The reader needs a range (offset, size) that was not fetched."""
 
     def __init__(self, offset: int, size: int) -> None:
         super().__init__(offset, size)
@@ -195,7 +195,7 @@ class _Missing(Exception):
 
 
 class _Nowhere:
-    """The source behind what was fetched: it has nothing."""
+    """The source for ranges that were not fetched: it always raises _Missing."""
 
     def read(self, address: int, size: int) -> memoryview:
         raise _Missing(address, size)
