@@ -95,7 +95,7 @@ def build(directory, targets=(), options=None, preset=None):
 
 
 def install(directory, prefix, component):
-    """Installs one component of a build into `prefix`, without symbols for debuggers; returns the paths of its files, relative to it."""
+    """Installs one component of a build into `prefix`, stripped; returns the paths of its files, relative to it."""
     command = [program("cmake"), "--install", directory, "--prefix", prefix, "--component", component, "--strip"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     manifest = (Path(directory) / f"install_manifest_{component}.txt").read_text().split("\n")
