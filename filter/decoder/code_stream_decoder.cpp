@@ -1,4 +1,4 @@
-// Interleaved rANS back to symbols, zero runs and raw bits, and these to codes (quantization indices) in their places.
+// Decodes interleaved rANS to symbols, zero runs and raw bits, and these to codes (quantization indices) in their places.
 #include <algorithm>
 
 #include "base/stages.h"
@@ -36,7 +36,7 @@ u32 CodeStreamDecoder::next(const CodeTable& t) {
   return d & 255;
 }
 
-// The symbols that the kernel leaves.
+// Decodes the symbols that the kernel left.
 void CodeStreamDecoder::finish_symbols(const CodeTable& t, RansStream& s) {
   const u32* table = t.decoding();
   const u8* word = s.word;
@@ -55,7 +55,7 @@ void CodeStreamDecoder::finish_symbols(const CodeTable& t, RansStream& s) {
   word_ = word;
 }
 
-// Symbols of up to most_together bins of different streams.
+// Decodes the symbols of up to most_together bins of different streams.
 void CodeStreamDecoder::decode_symbols(const CodeTable& t, const Bin* bins, int count) {
   STZ_STAGE(rans);
   const u32* table = t.decoding();
@@ -93,7 +93,7 @@ void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::
   const Bin bin_of_symbols{this, symbols_.data(), n, nullptr};
   decode_symbols(t, &bin_of_symbols, 1);
   const u8* symbols = symbols_.data();
-  constexpr size_t part = 4096;  // whose low bits stay in the nearest cache
+  constexpr size_t part = 4096;  // the low bits of a part stay in the first-level cache
   low_bits_.resize(part);
   U* low = reinterpret_cast<U*>(low_bits_.data());
   if (!shift) std::fill(low, low + std::min(n, part), U(0));
@@ -125,7 +125,7 @@ void CodeStreamDecoder::decode_direct(Code* bin, size_t n, const Model& m, std::
 
 namespace {
 
-// A step of a state, with a word that is there: whether it is taken is hard to predict, so there is no branch.
+// Advances a state; a word must be available. Whether it is used is hard to predict, so there is no branch.
 inline u32 next_state(u32 x, u32 entry, const u8*& word) {
   x = ((entry >> 8) & 4095) * (x >> probability_bits) + (entry >> 20);
   u32 refill = x < rans_low;
@@ -137,10 +137,10 @@ inline u32 next_state(u32 x, u32 entry, const u8*& word) {
 
 }  // namespace
 
-// The first pairs of a zero run and a number, as long as both are common and no read needs a check. Returns the index behind them.
+// Decodes pairs of a zero run and a number while both are common and no read needs a check. Returns the index behind the last one.
 template <class Place>
 size_t CodeStreamDecoder::decode_common_tokens(size_t n, const CodeTable& zero_runs, const CodeTable& values, Place place) {
-  constexpr size_t room = 32;  // bytes: two words, raw bits of a run and what is read with them
+  constexpr size_t room = 32;  // bytes: two words, raw bits of a run and those that are loaded with them
   const u32 *zero_run_entries = zero_runs.decoding(), *value_entries = values.decoding();
   const u32 run_escape = u32(zero_runs.count), large = u32(std::min(values.count, plain_symbols)), lanes = lanes_;
   u32 x[max_lanes], token = token_;
@@ -176,7 +176,8 @@ size_t CodeStreamDecoder::decode_common_tokens(size_t n, const CodeTable& zero_r
   return at;
 }
 
-// Walks through the tokens of a bin in run-length mode: place(index, z or 0 for an outlier, its bits). Returns whether there was any code.
+// Walks through the tokens of a bin in run-length mode. Calls place(index, z or 0 for an outlier, bits of the outlier). Returns whether
+// there was any nonzero code.
 template <class Code, class Place>
 bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place place) {
   STZ_STAGE(rans);
@@ -198,7 +199,7 @@ bool CodeStreamDecoder::decode_tokens(size_t n, const Model& m, int width, Place
     } else {
       int bits;
       zero_run = zero_run_base(s, bits);
-      if (zero_run >= n - at) break;  // the end
+      if (zero_run >= n - at) break;  // the end of the bin
       zero_run += raw_.take(bits, word_);
       require(zero_run < n - at, STZ_ERROR_CORRUPT);
     }

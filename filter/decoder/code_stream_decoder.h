@@ -1,4 +1,4 @@
-// Reads a stream of codes (coding/code_stream.h). Every read is checked against what is left.
+// Reads a stream of codes (coding/code_stream.h). Every read is checked against the remaining bytes.
 #pragma once
 #include <vector>
 
@@ -11,11 +11,11 @@ namespace stz {
 
 class CodeStreamDecoder {
  public:
-  void open(const u8* data, size_t size);  // reusable: finish() or another open() ends the stream before
-  // Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
+  void open(const u8* data, size_t size);  // reusable; the previous stream must be finished or is abandoned
+  // Decodes the codes of a class as numbers. Fails with STZ_ERROR_CORRUPT or STZ_ERROR_TRUNCATED.
   template <class Code>
   void decode_class(Code* code, const u8* context, size_t n, const Model* models, std::vector<Outlier>& outliers, int width);
-  // A class whose codes are kept as bytes (row_slack more): what is no byte is listed in raster order.
+  // A class whose codes are kept as bytes (with row_slack more). Codes that do not fit are listed in raster order.
   struct ByteClass {
     CodeStreamDecoder* stream;
     const u8* context;
@@ -24,15 +24,15 @@ class CodeStreamDecoder {
     std::vector<WideCode>* wide_codes;
   };
   static constexpr int most_together = 8;
-  // The same for up to that many classes with one set of models, each from a stream of its own. `Code` bounds the codes.
+  // The same for up to most_together classes with the same models, each from its own stream. `Code` limits the codes.
   template <class Code>
   static void decode_bytes(const ByteClass* classes, int count, const Model* models, int width);
-  // n raw bit fields of the same width, at most 8. May write row_slack more.
+  // Reads n raw bit fields of equal width, at most 8. May write row_slack more.
   void take_fields(u8* fields, size_t n, int width);
-  void finish();  // everything consumed, all states at their end
+  void finish();  // fails unless everything is consumed and all states are at their end
 
  private:
-  struct Bin {  // of one context of a class
+  struct Bin {  // the codes of one context in a class
     CodeStreamDecoder* stream;
     u8* codes;
     size_t n;
@@ -43,7 +43,7 @@ class CodeStreamDecoder {
   static void decode_symbols(const CodeTable& t, const Bin* bins, int count);
   void finish_symbols(const CodeTable& t, RansStream& s);
   u64 escape(RawBitsReader& raw, bool& is_outlier) const;
-  // v of a symbol that is not v itself
+  // The value v of a symbol that is not v itself.
   u64 large_symbol(const CodeTable& t, u32 symbol, RawBitsReader& raw, bool& is_outlier) const;
   template <class Code>
   void decode_direct(Code* bin, size_t n, const Model& m, std::vector<u64>& outliers, int width);
@@ -59,14 +59,14 @@ class CodeStreamDecoder {
   template <class Code, class Place>
   bool decode_tokens(size_t n, const Model& m, int width, Place place);
 
-  const u8* word_ = nullptr;  // words grow up from it, raw bytes down from raw_.end()
+  const u8* word_ = nullptr;  // words are read upwards from here, raw bytes downwards from raw_.end()
   RawBitsReader raw_;
   u32 state_[max_lanes];
   u32 lanes_ = 1, token_ = 0;
   Buffer<u8> symbols_, bins_;
   Buffer<u64> low_bits_;
   Buffer<u32> places_;
-  std::vector<WideCode> wide_codes_[contexts];  // of a class, without their places
+  std::vector<WideCode> wide_codes_[contexts];  // of a class, by context; without their indices
 };
 
 inline u64 CodeStreamDecoder::large_symbol(const CodeTable& t, u32 symbol, RawBitsReader& raw, bool& is_outlier) const {

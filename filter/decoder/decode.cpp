@@ -29,7 +29,7 @@ void enhance_samples(const Header& h, S* samples, const std::vector<u8>& special
   const Hierarchy hierarchy = hierarchy_of(h);
   const Level& level = hierarchy.level[0];
   const u64 in_item = level.samples();
-  const bool many = in_item < small_item;  // too small to be shared
+  const bool many = in_item < small_item;  // items are too small to be shared by threads
   parallel_for<std::vector<Enhancer<S>>>(hierarchy.batch, many ? threads : 1, [&](std::vector<Enhancer<S>>& enhancer, u64 item) {
     if (enhancer.empty()) enhancer.emplace_back(h, hierarchy);
     const GridPart<S> grid = whole_grid(samples + item * in_item, level);
@@ -37,7 +37,7 @@ void enhance_samples(const Header& h, S* samples, const std::vector<u8>& special
   });
 }
 
-// Puts samples in the codec's order into the elements of the array, with what is cut off and special values.
+// Stores samples, which are in the codec's order, as elements of the array, with padding and special values.
 template <class S>
 void put_elements(const Header& h, const SampleOrder& order, const ElementBits<S>& bits, const S* samples, const u8* specials, u8* out) {
   const size_t width = component_size(h.layout.dtype);
@@ -65,7 +65,7 @@ void put_elements(const Header& h, const SampleOrder& order, const ElementBits<S
   }
 }
 
-// Can samples be decoded into the array? Plain native numbers in the order of the elements need no other buffer.
+// Whether samples can be decoded directly into the array: native numbers in the order of elements.
 template <class S>
 bool decodes_in_place(const Header& h, const SampleOrder& order, const u8* out) {
   const i32 dtype = h.layout.dtype;
@@ -80,11 +80,11 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
   const u64 sections = sections_offset(h);
-  verify_sections(h, stream, size, taken);  // before any memory is taken
+  verify_sections(h, stream, size, taken);  // before any memory is allocated
   if (h.transform == Transform::palette) read_palette(h, stream + h.size);
   const bool enhanced = enhance && h.enhancement.any();
   const bool with_kinds =
-      enhanced || (verification && (h.trailer_size != 0 || verification->made));  // special values are needed besides the samples
+      enhanced || (verification && (h.trailer_size != 0 || verification->made));  // special values are needed in addition to samples
   auto decode_to = [&](S* samples, const SpecialBits* of_masked) {
     decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, taken,
                        with_kinds ? nullptr : of_masked);

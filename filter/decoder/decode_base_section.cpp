@@ -23,7 +23,7 @@ struct BaseReader {
   u64 item = 0;
   size_t level = 0;
   u8 kind_before = 0;
-  std::vector<u8> specials{};  // of the level before
+  std::vector<u8> specials{};  // of the previous level
 
   Code code(std::vector<Outlier>& outliers, u32 index) {
     if (in.bit(models.outlier)) {
@@ -84,7 +84,7 @@ DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hiera
                                     const u8* section, size_t size, ParameterState& state, std::vector<LiteralElement>& literals) {
   const size_t coded = size_t(checked_coder_bytes(section, size));
   const u64 samples = hierarchy.level[size_t(hierarchy.base_level)].samples();
-  require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each takes one at least
+  require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each sample takes at least one decision
   BaseReader<S> reader{header, hierarchy, quantizers, literals, BinaryDecoder(section, coded)};
   std::vector<CodeOf<S>> codes(samples * hierarchy.batch);
   std::vector<S> grid;

@@ -1,4 +1,4 @@
-// Decodes the base section: the coarsest levels, whole.
+// Decodes the base section: the coarsest levels, as a whole.
 #pragma once
 #include "masks/mask_coder.h"
 #include "predict/level_quantizers.h"
@@ -6,7 +6,7 @@
 
 namespace stz {
 
-// A level, all items.
+// A decoded level, all items.
 template <class S>
 struct DecodedLevel {
   Buffer<S> samples;
@@ -14,7 +14,7 @@ struct DecodedLevel {
   std::vector<u8> specials;  // empty: nothing is masked
 };
 
-// Sets what `state` starts with; `literals` gets the bits of samples of kind special_literal.
+// Sets the initial parameters in `state`. `literals`: gets the bits of samples of kind special_literal.
 template <class S>
 DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
                                     const u8* section, size_t size, ParameterState& state, std::vector<LiteralElement>& literals);

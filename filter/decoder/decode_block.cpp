@@ -19,7 +19,7 @@ u64 BlockDecoder<S>::size(const LevelToDecode<S>& level, const BlockToDecode<S>&
   return level.directory.sizes[size_t(block.number * level.directory.per_block) + k];
 }
 
-// The k-th stream of the block, after its check.
+// Returns the k-th stream of the block after verifying its check.
 template <class S>
 const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
   const u8* data = block.stream[k];
@@ -28,7 +28,7 @@ const u8* BlockDecoder<S>::stream(const LevelToDecode<S>& level, const BlockToDe
   return data;
 }
 
-// Whether the k-th stream of the block is there to read codes from.
+// Opens the k-th stream of the block for codes. Returns false if it is empty.
 template <class S>
 bool BlockDecoder<S>::open_stream(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t k) {
   const size_t n = size_t(size(level, block, k));
@@ -53,7 +53,7 @@ void BlockDecoder<S>::masks(const LevelToDecode<S>& level, const BlockToDecode<S
   store_block_bytes(work_.geometry, work_.specials.data(), GridPart<u8>{block_specials_.data(), box});
 }
 
-// Samples of planes that are in the grid get their bits where they are masked.
+// Writes the bits of masked samples into the grid, for some planes.
 template <class S>
 void BlockDecoder<S>::put_masked(const LevelToDecode<S>& level, const BlockToDecode<S>& block, const Planes& planes) {
   if (!level.of_masked || work_.specials.empty()) return;
@@ -73,7 +73,7 @@ void BlockDecoder<S>::put_masked(const LevelToDecode<S>& level, const BlockToDec
   });
 }
 
-// Samples of a task whose first one has the raster index `first`; wide codes from number `next` on are to come.
+// Decodes the samples of a task, whose first sample has raster index `first`. `next`: the next wide code to use.
 template <class S>
 void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
   STZ_STAGE(predict);
@@ -98,7 +98,7 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const 
   }
 }
 
-// All classes, whose codes are there as bytes, and the samples' way to the grid.
+// Decodes all classes of a block whose codes are bytes, and stores the samples in the grid.
 template <class S>
 void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis) {
   if constexpr (std::is_floating_point_v<S>) {
@@ -152,14 +152,15 @@ void BlockDecoder<S>::place_numbers(const LevelToDecode<S>& level, int cls) {
   });
 }
 
-// Codes of a class from the stream that is open, or zeros. Returns whether they are bytes that are still to be read, and there is room.
+// Reads the codes of a class from the open stream, or sets them to zero. Returns true if they are bytes that are still to be decoded; the
+// buffer is ready then.
 template <class S>
 bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool open) {
   const ClassParameters& p = level.directory.p[cls];
   const size_t samples = size_t(work_.geometry.samples(cls));
   const bool coded = open && p.mean && samples;
   if (coded) class_contexts(work_, cls, p, context_);
-  // what is joined with refinements becomes numbers where it has to, so that the quantizer does not matter yet
+  // Codes that are joined with refinements become numbers later if needed, so the quantizer does not matter here.
   if (!(p.unknown_bits ? p.mean <= largest_byte_mean : uses_byte_indices(level.quantizer, p))) {
     read_numbers(level, cls, coded);
     return false;
@@ -169,7 +170,7 @@ bool BlockDecoder<S>::read_codes(const LevelToDecode<S>& level, int cls, bool op
   return coded;
 }
 
-// The samples of a class whose codes are there, with its halo.
+// Decodes the samples of a class from its codes, and fills its halo.
 template <class S>
 void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
   const ClassParameters& p = level.directory.p[cls];
@@ -183,7 +184,7 @@ void BlockDecoder<S>::place_class(const LevelToDecode<S>& level, int cls) {
   if (cls != unused_class(work_.geometry.classes, level.l)) complete_class(work_, cls, p);
 }
 
-// The axis along which the block is placed plane by plane, which takes byte indices; -1: class by class.
+// The axis along which the block is decoded plane by plane, for which all classes must have byte codes; -1: class by class.
 template <class S>
 int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
   const ParityClasses& classes = work_.geometry.classes;
@@ -192,7 +193,7 @@ int BlockDecoder<S>::axis_to_sweep(const LevelToDecode<S>& level) const {
   return sweep_axis(work_.geometry);
 }
 
-// One class after the other: its codes, its samples where they do not wait for all classes, its activities where anything needs them.
+// Decodes class after class: codes, samples (unless they are decoded plane by plane), and activities if anything needs them.
 template <class S>
 void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count,
                                      u32 wanted) {
@@ -234,7 +235,7 @@ void BlockDecoder<S>::decode_classes(const LevelToDecode<S>& level, BlockDecoder
   }
 }
 
-// What the finer level needs beyond the samples: final stand-ins of masked samples, activities.
+// Stores what the finer level needs beyond the samples: final stand-ins of masked samples, and activities.
 template <class S>
 void BlockDecoder<S>::store_for_finer_level(const BlockToDecode<S>& block) {
   const BlockGeometry& g = work_.geometry;
@@ -251,7 +252,7 @@ void BlockDecoder<S>::decode_edges(const LevelToDecode<S>& level, const BlockToD
   if (block.activities.data) store_for_finer_level(block);
 }
 
-// What is needed before the codes of a block are read.
+// Prepares a block for reading its codes.
 template <class S>
 void BlockDecoder<S>::prepare(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const Level& level_grid = level.hierarchy.level[level.l];
@@ -262,7 +263,7 @@ void BlockDecoder<S>::prepare(const LevelToDecode<S>& level, const BlockToDecode
   if (block.grid.data && (axis_ < 0 || level.directory.edge)) load_coarse(work_.geometry, block.coarse, work_.values.data());
 }
 
-// The block whose codes are there.
+// Decodes the samples of a block whose codes have been read.
 template <class S>
 void BlockDecoder<S>::place(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted) {
   if (block.grid.data && axis_ >= 0) {
@@ -275,7 +276,8 @@ void BlockDecoder<S>::place(const LevelToDecode<S>& level, const BlockToDecode<S
   if (block.activities.data) store_for_finer_level(block);
 }
 
-// Blocks beside each other along the rows write the lines between them together; those that are whole rows, also the lines between rows.
+// Lets blocks that are adjacent along the rows write the cache lines between them together. Blocks that together span whole rows also share
+// the lines between rows.
 template <class S>
 void BlockDecoder<S>::share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count) {
   constexpr i64 samples = LineEnds<S>::samples;
@@ -304,7 +306,7 @@ void BlockDecoder<S>::share_lines(const LevelToDecode<S>& level, BlockDecoder* d
       if (b < last)
         ends.right = lines.data() + (b + 1 - first) * rows * samples;
       else if (whole_rows)
-        ends.right = lines.data() + samples;  // of the next row
+        ends.right = lines.data() + samples;  // the line of the next row
     }
   }
 }
@@ -323,7 +325,7 @@ void BlockDecoder<S>::decode(const LevelToDecode<S>& level, BlockDecoder* decode
   decode_classes(level, decoders, blocks, count, wanted);
   share_lines(level, decoders, blocks, count);
   for (int b = 0; b < count; b++) {
-    // blocks that are placed by planes share the first one's array, which stays in the caches
+    // Blocks that are decoded plane by plane share the first one's array, which stays in the caches.
     BlockWork<S>& work = decoders[b].work_;
     const bool shared = b && decoders[b].axis_ >= 0;
     if (shared) {

@@ -21,29 +21,31 @@ struct LevelToDecode {
   size_t l;
   const Quantizer<S>& quantizer;
   const LevelDirectory& directory;
-  // Of the refinements that are taken (format/layers.h), in order; null: it adds nothing to this level.
+  // One for each refinement in use (format/layers.h), in order; null: it adds no bits to this level.
   std::array<const LevelDirectory*, max_refinements> refined{};
   size_t taken = 0;
-  bool streaming = false;                  // past the caches
-  bool shares_lines = false;               // blocks beside each other write the lines of memory between them together
-  const SpecialBits* of_masked = nullptr;  // of level 0: what samples become where they are masked; special values are not stored then
+  bool streaming = false;     // write samples past the caches
+  bool shares_lines = false;  // adjacent blocks write the cache lines between them together
+  // Level 0: the bits that masked samples get. Special values are then not stored. May be null.
+  const SpecialBits* of_masked = nullptr;
 };
 
-constexpr int most_streams = 1 + 15;  // of a block: its mask, its parity classes
+constexpr int most_streams = 1 + 15;  // of a block: its mask and its parity classes
 
-// The source and the destination of a block. Parts of grids belong to the block's item.
+// The input and output of a block. Parts of grids belong to the block's item.
 template <class S>
 struct BlockToDecode {
-  u64 number = 0;                  // among those of all items
-  const u8* stream[most_streams];  // in the order of the directory; those of classes that are not wanted may be null
-  std::array<std::array<const u8*, most_streams - 1>, max_refinements> refined;  // the same of refinements that are taken
-  // Classes that are wanted, bit c: the c-th one. Those that they are predicted from must be among them. The samples of the others are
-  // undefined afterwards, and so are those predicted from what `coarse` does not have.
+  u64 number = 0;                  // number among the blocks of all items
+  const u8* stream[most_streams];  // in the order of the directory; null for classes that are not wanted
+  std::array<std::array<const u8*, most_streams - 1>, max_refinements> refined;  // the same for the refinements in use
+  // Bit c: the c-th class is wanted. All classes that a wanted class is predicted from must be wanted too. Afterwards, samples of other
+  // classes are undefined, and so are samples that are predicted from samples missing in `coarse`.
   u32 wanted = all_classes;
-  GridPart<const S> coarse{};                                 // of the coarser level: see load_coarse
+  GridPart<const S> coarse{};                                 // part of the coarser level, see load_coarse
   GridPart<const u8> coarse_activities{}, coarse_specials{};  // no special values: nothing is masked
-  GridPart<S> grid{};                                         // none: activities alone are asked for
-  GridPart<u8> activities{}, specials{};  // no activities: no finer level needs any; special values if anything may be masked
+  GridPart<S> grid{};                                         // none: only activities are decoded
+  // No activities: no finer level needs them. Special values: required if anything may be masked.
+  GridPart<u8> activities{}, specials{};
 };
 
 template <class S>
@@ -51,9 +53,9 @@ class BlockDecoder {
  public:
   static constexpr int most_together = CodeStreamDecoder::most_together;
   void decode(const LevelToDecode<S>& level, const BlockToDecode<S>& block) { decode(level, this, &block, 1); }
-  // Up to that many blocks, all with the same wanted classes: their streams are decoded side by side.
+  // Decodes up to most_together blocks with the same wanted classes. Their streams are decoded at the same time.
   static void decode(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count);
-  std::vector<LiteralElement> literals;  // that were found in masks
+  std::vector<LiteralElement> literals;  // found in masks
 
  private:
   using Code = CodeOf<S>;

@@ -1,4 +1,4 @@
-// Decodes classes whose codes (quantization indices) are kept as bytes, of several streams side by side.
+// Decodes classes whose codes (quantization indices) are kept as bytes, for several streams together.
 #include <algorithm>
 
 #include "base/stages.h"
@@ -7,14 +7,14 @@
 
 namespace stz {
 
-// Codes of a bin in direct mode in place of their symbols.
+// Replaces the symbols of a bin in direct mode by codes.
 template <class Code>
 void CodeStreamDecoder::place_direct_bytes(u8* bin, size_t n, const Model& m, std::vector<WideCode>& wide_codes, int width) {
   const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   const ByteKernels& kernel = kernels().bytes;
   const u32 plain = u32(std::min(t.count, plain_symbols));
-  // symbols from here on are not v itself, or their codes no bytes
+  // Symbols from here on are not v itself, or their codes do not fit in a byte.
   const u32 large = shift < 8 ? std::min(plain, u32(byte_escape) >> shift) : 0;
   places_.resize(n);
   const size_t large_count = kernel.find(bin, n, u8(large), places_.data());
@@ -23,7 +23,7 @@ void CodeStreamDecoder::place_direct_bytes(u8* bin, size_t n, const Model& m, st
   for (size_t f = 0; f < large_count; f++) symbols[f] = bin[places_[f]];
   const size_t words = shift < 8 ? n / 8 : 0;
   if (shift) {
-    low_bits_.resize(n);  // eight codes to a word, then one code to a word
+    low_bits_.resize(n);  // eight codes per word, then one code per word
     if (words) raw_.take_many(low_bits_.data(), words, 8 * shift, word_);
     raw_.take_many(low_bits_.data() + words, n - 8 * words, shift, word_);
     if (words) kernel.spread_low_bits(low_bits_.data(), words, shift, bin);
@@ -55,7 +55,7 @@ void CodeStreamDecoder::place_direct_bytes(u8* bin, size_t n, const Model& m, st
   raw_ = raw;
 }
 
-// Lists the wide codes of a class, which are in the order of their contexts, in raster order. `counts`: codes of each context.
+// Lists the wide codes of a class, which are sorted by context, in raster order. `counts`: number of codes of each context.
 void CodeStreamDecoder::list_wide_codes(const ByteClass& c, const size_t* counts) {
   const std::vector<WideCode>* const of_context = c.stream->wide_codes_;
   size_t taken[contexts] = {};

@@ -11,7 +11,7 @@
 namespace stz {
 namespace {
 
-// Arrays from here on are written past the caches: the caller will not find them there anyway. Fuzzers have small arrays and any machine.
+// Larger arrays are written past the caches, because the caller would not find them there anyway. Fuzzers use small arrays on any machine.
 #ifdef STZ_FUZZING
 constexpr u64 streamed_bytes = 1 << 10;
 constexpr bool always_shares_lines = true;
@@ -95,7 +95,7 @@ class Decoder {
     if (out && masked_) specials_ = std::move(coarser_.specials);
   }
 
-  // Where the streams of a block are, and what it is decoded from and to. `grid`: takes the samples of the level; `section`: its bytes.
+  // Finds the streams of a block, and its input and output. `grid`: receives the samples of the level. `section`: its bytes.
   BlockToDecode<S> block_to_decode(const LevelToDecode<S>& level, DecodedLevel<S>& finer, const u8* section, S* grid, u64 number) {
     const LevelDirectory& directory = level.directory;
     const Level &level_grid = h_.level[level.l], &coarser = h_.level[level.l + 1];
@@ -124,13 +124,13 @@ class Decoder {
     }
   }
 
-  // Decodes the blocks that `block_of` gives, several beside each other; threads share them.
+  // Decodes all blocks, several at a time; threads share them. `block_of` gives a block.
   template <class BlockOf>
   void decode_all(const LevelToDecode<S>& level, const BlockOf& block_of) {
     const u64 samples = h_.level[level.l].samples() * h_.batch;
     constexpr u64 most_together = u64(BlockDecoder<S>::most_together);
     const u64 blocks = level.directory.per_item * h_.batch;
-    // Short streams have few lanes, of which more can be worked on at once, but the arrays of that many large blocks fill the caches.
+    // Short streams have few lanes, so decoding more of them at a time helps. With large blocks their arrays would overflow the caches.
     const u64 useful = samples / blocks <= small_block ? most_together : most_together / 2;
     const u64 together = std::clamp<u64>(blocks / u64(std::max(threads_, 1)), 1, useful);
     const u64 blocks_per_task = (items_per_task(samples / blocks) + together - 1) / together * together;
@@ -147,7 +147,7 @@ class Decoder {
         for (u64 b = 0; b < count; b++) group[b] = block_of(number + b);
         try {
           BlockDecoder<S>::decode(level, worker.decoder.data(), group, int(count));
-        } catch (const Failure&) {  // the error of the first block that is damaged, however many are decoded beside each other
+        } catch (const Failure&) {  // retry one by one, so that the error is that of the first damaged block
           for (u64 b = 0; b < count; b++) BlockDecoder<S>::decode(level, worker.decoder.data(), group + b, 1);
           throw;
         }
@@ -168,7 +168,7 @@ class Decoder {
   std::vector<LiteralElement>& literals_;
   bool masked_;
   const int threads_;
-  const size_t taken_;  // refinements
+  const size_t taken_;  // refinements to use
   const SpecialBits* const of_masked_;
   std::vector<Quantizer<S>> quantizer_;
   DecodedLevel<S> coarser_;  // the level decoded last

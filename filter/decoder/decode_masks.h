@@ -1,4 +1,4 @@
-// Special values of a block, reading side.
+// Reads the special values of a block.
 #pragma once
 #include <algorithm>
 
@@ -6,10 +6,10 @@
 
 namespace stz {
 
-// Bits of a sample of kind `special_literal`.
+// The number of bits of a literal element.
 inline int mask_bits(const Header& header) { return int(8 * component_size(header.layout.dtype)); }
 
-// The kinds that masked samples can have, as a set: what the header has the bits of, or the type of the elements.
+// The set of kinds that masked samples can have: those whose bits are in the header or follow from the element type.
 inline u32 possible_kinds(const Header& header) {
   u32 specials = u32(1) << special_literal;
   if (header.has_fill) specials |= u32(1) << special_fill;
@@ -22,7 +22,7 @@ inline MaskReader mask_reader(const Header& header, BinaryDecoder& in, std::vect
   return {in, literals, mask_bits(header), possible_kinds(header)};
 }
 
-// Special values of a block: parity class 0 from the coarser level, the others none yet.
+// Prepares the special values of a block: class 0 from the coarser level, none in other classes.
 template <class S>
 void load_block_specials(BlockWork<S>& work, const GridPart<const u8>& coarse) {
   work.specials.resize(size_t(work.geometry.total(work.geometry.bytes)));

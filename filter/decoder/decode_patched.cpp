@@ -7,7 +7,7 @@
 namespace stz {
 namespace {
 
-// Fails unless a stream inside is one of such an array, with checks that fit.
+// Fails unless an inner stream is for such an array and its checks are right.
 void verify_inner(const stz_layout& expected, const u8* stream, size_t size) {
   const Header header = read_header(stream, size);
   require_inner_stream(header, expected);

@@ -1,4 +1,4 @@
-// Reads what refinements (format/layers.h) add to the codes of a block, and joins it with them.
+// Reads what refinements (format/layers.h) add to the codes of a block, and joins it with the codes.
 #include <algorithm>
 
 #include "base/stages.h"
@@ -7,7 +7,7 @@
 
 namespace stz {
 
-// Opens the k-th stream of a refinement, unless it is empty.
+// Opens the k-th stream of a refinement. Returns false if it is empty.
 template <class S>
 bool BlockDecoder<S>::open_refined(const LevelToDecode<S>& level, const BlockToDecode<S>& block, size_t r, size_t k) {
   const LevelDirectory& d = *level.refined[r];
@@ -19,7 +19,7 @@ bool BlockDecoder<S>::open_refined(const LevelToDecode<S>& level, const BlockToD
   return n != 0;
 }
 
-// What a refinement adds to codes of a class that are zero so far. Returns whether these are bytes that are still to be read.
+// Reads what a refinement adds to zero codes of a class. Returns true if these are bytes that are still to be decoded.
 template <class S>
 bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cls, CodeStreamDecoder::ByteClass& bytes) {
   const size_t n = size_t(work_.geometry.samples(cls));
@@ -48,8 +48,7 @@ bool BlockDecoder<S>::read_added(const LevelToDecode<S>& level, size_t r, int cl
   return false;
 }
 
-// Joins what was read with the codes, and with the bits of those that are not zero. `mean`: of what this makes. As long as they are
-// small, codes stay bytes.
+// Joins the added codes and bits with the codes. `mean`: of the result. Codes stay bytes as long as they are small.
 template <class S>
 void BlockDecoder<S>::add_bits(const LevelToDecode<S>& level, size_t r, int cls, int mean) {
   ClassCodes<Code>& codes = work_.codes[cls];
@@ -69,7 +68,7 @@ void BlockDecoder<S>::add_bits(const LevelToDecode<S>& level, size_t r, int cls,
   joiner_.replace_zeros(added_);
 }
 
-// The codes of a class in the form in which samples are made of them.
+// Converts the codes of a class to the form that samples are decoded from.
 template <class S>
 void BlockDecoder<S>::complete_class_codes(const LevelToDecode<S>& level, int cls) {
   const size_t n = size_t(work_.geometry.samples(cls));
@@ -80,7 +79,7 @@ void BlockDecoder<S>::complete_class_codes(const LevelToDecode<S>& level, int cl
   joiner_.complete(missing);
 }
 
-// Refines the codes of the c-th class of several blocks, side by side.
+// Refines the codes of the c-th class of several blocks at the same time.
 template <class S>
 void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count,
                                    size_t c) {
@@ -108,7 +107,7 @@ void BlockDecoder<S>::refine_codes(const LevelToDecode<S>& level, BlockDecoder* 
   for (int b = 0; b < count; b++) decoders[b].complete_class_codes(level, cls);
 }
 
-// Ends the streams of blocks that have one for all classes.
+// Finishes the refinement streams of blocks with one stream for all classes.
 template <class S>
 void BlockDecoder<S>::finish_refined(const LevelToDecode<S>& level) {
   for (size_t r = 0; r < level.taken; r++)

@@ -40,7 +40,7 @@ void CodeJoiner<Code>::keep_contexts_of_zeros(u8* __restrict context) const {
   if (!nonzero_) return;
   const u8* __restrict const mask = mask_;
   static_assert(no_context == 255);
-  const size_t n = n_;  // loops over members are no vector loops: a byte may alias them
+  const size_t n = n_;  // a local copy allows vectorization: bytes may alias members
   for (size_t i = 0; i < n; i++) context[i] |= u8(-i8(mask[i] != 0));
 }
 
@@ -59,7 +59,7 @@ void CodeJoiner<Code>::append(int width) {
   require(code_kernels<Code>().append_bits(codes_->numbers.data(), low_.data(), n_, width, largest_code<Code>), STZ_ERROR_CORRUPT);
 }
 
-// Codes that are no bytes afterwards are listed anew.
+// Appends bits to byte codes. Codes that do not fit in bytes afterwards are listed anew.
 template <class Code>
 void CodeJoiner<Code>::append_to_bytes(const u8* low, int width) {
   u8* const bytes = codes_->bytes.data();
@@ -77,7 +77,7 @@ void CodeJoiner<Code>::append_to_bytes(const u8* low, int width) {
     const i64 code = was_wide ? next->code : unzigzag(old_[k]);
     const u64 bits = was_wide ? next->bits : 0;
     next += was_wide;
-    if (code == outlier_mark) {  // the smallest i64: it has no magnitude
+    if (code == outlier_mark) {  // the smallest i64 has no magnitude
       codes_->wide_codes.push_back({i, outlier_mark, bits});
       continue;
     }

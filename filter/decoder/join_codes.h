@@ -1,29 +1,30 @@
-// Joins the codes (quantization indices) of a class that the section of a level has with what refinements add (format/layers.h).
+// Joins the codes (quantization indices) of a class in the section of a level with the bits that refinements add (format/layers.h).
 #pragma once
 #include "predict/block_codec.h"
 
 namespace stz {
 
-// Numbers in place of bytes.
+// Converts codes from bytes to numbers.
 template <class Code>
 void make_numbers(ClassCodes<Code>& codes, size_t n);
 
 template <class Code>
 class CodeJoiner {
  public:
-  // Begins with the codes of a class of n as they are. They must not move until they are complete.
+  // Starts with the n codes of a class. They must not move until they are complete.
   void start(ClassCodes<Code>& codes, size_t n);
-  // How many of them are not zero.
+  // The number of nonzero codes.
   size_t nonzero() const { return nonzero_; }
-  // Leaves the contexts of those that are zero; no_context for the others.
+  // Keeps the contexts of zero codes; the others become no_context.
   void keep_contexts_of_zeros(u8* context) const;
-  // Room for a bit field, at most 8 bits wide, of each code that is not zero, in raster order.
+  // A buffer for a bit field (at most 8 bits) of each nonzero code, in raster order.
   u8* fields();
-  // Appends these fields to the codes that are not zero. Fails if a code becomes too large.
+  // Appends these fields to the nonzero codes. Fails if a code becomes too large.
   void append(int width);
-  // Puts in place of codes that are zero what a refinement adds; the others have zeros there. Bytes get bytes. `added` is used up.
+  // Replaces zero codes by what a refinement adds; `added` must be zero elsewhere. If the codes are bytes, `added` must be bytes. Destroys
+  // `added`.
   void replace_zeros(ClassCodes<Code>& added);
-  // Codes whose `missing` lowest bits are unknown become the middle of what they may be.
+  // Completes codes whose `missing` lowest bits are unknown: they become the middle of their possible values.
   void complete(int missing);
 
  private:
@@ -31,7 +32,8 @@ class CodeJoiner {
 
   ClassCodes<Code>* codes_ = nullptr;
   size_t n_ = 0, nonzero_ = 0;
-  const u8* mask_ = nullptr;  // not zero where a code was not at first: codes that are bytes themselves, since these stay what they are
+  // nonzero where a code was nonzero at the start; codes that are bytes serve as their own mask, because nonzero ones stay nonzero
+  const u8* mask_ = nullptr;
   Buffer<u8> mask_of_numbers_, fields_, low_, old_;
   Buffer<u32> places_;
 };

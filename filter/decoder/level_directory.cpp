@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-// What stands in front of the streams: the entropy-coded parameters and index, behind their size, and the check.
+// The part of a section before its streams: the size of the coded part, the coded parameters and index, and the check.
 struct Front {
   const u8* coded = nullptr;
   u64 coded_size = 0;
@@ -16,7 +16,7 @@ struct Front {
   SectionCheck check{};
 };
 
-// Reads the sizes in the front of a section. Returns 0, or how many bytes it takes to read and check the front if more than are available.
+// Reads the sizes in the front of a section. Returns 0, or the number of bytes needed to read and verify the front if more than available.
 u64 read_front(const LevelSection& section, Front& front) {
   const u64 longest_varint = std::min<u64>(10, section.size);
   if (section.available < longest_varint) return longest_varint;
@@ -31,7 +31,7 @@ u64 read_front(const LevelSection& section, Front& front) {
   return section.available < needed ? needed : 0;
 }
 
-// Fails unless the check behind the front is that of what it covers.
+// Fails unless the check is right for what it covers.
 void verify_check(const LevelSection& section, const Front& front) {
   const SectionCheck& check = front.check;
   require(!check.covers_streams || check_size(section.size - check.width) == check.width, STZ_ERROR_CORRUPT);
@@ -41,7 +41,7 @@ void verify_check(const LevelSection& section, const Front& front) {
   require_check(check_of(section.data, size_t(front.size), streams, covered), stored);
 }
 
-// Reads the index: sizes and offsets of all streams, which must fill what the front leaves of the section (their checks included).
+// Reads the index: sizes and offsets of all streams. With their checks these must fill the rest of the section exactly.
 void read_index(BinaryDecoder& in, IndexModels& models, bool masked, u64 blocks, const Front& front, const LevelSection& section,
                 LevelDirectory& d) {
   const u64 entries = blocks * d.per_block, stream_bytes = section.size - d.begin;
@@ -80,7 +80,7 @@ u64 read_directory(const Header& h, const Hierarchy& hierarchy, size_t l, const 
                    LevelDirectory& directory) {
   Front front;
   if (const u64 needed = read_front(section, front)) return needed;
-  verify_check(section, front);  // before anything is made of it
+  verify_check(section, front);  // before anything is decoded
 
   const Level& level = hierarchy.level[l];
   const ParityClasses classes = parity_classes_of(level.split_mask());

@@ -1,5 +1,5 @@
-// Reads the raw bits of a code stream (coding/code_stream.h), from the end of the stream down. Where each field is follows from the lengths
-// of those before it alone, so that reads do not wait for each other.
+// Reads the raw bits of a code stream (coding/code_stream.h), from its end downwards. The place of a field depends only on the lengths of
+// the fields before it, so reads do not wait for each other.
 #pragma once
 #include <type_traits>
 
@@ -11,9 +11,9 @@ class RawBitsReader {
  public:
   RawBitsReader() = default;
   RawBitsReader(const u8* begin, const u8* end) : begin_(begin), end_(end) {}
-  // Below the bytes that were read from.
+  // The end of the unread bytes.
   const u8* end() const { return end_ - (taken_ + 7) / 8; }
-  // The next field, of up to 64 bits. Its bytes may not be below `lowest`: STZ_ERROR_TRUNCATED.
+  // Reads the next field of up to 64 bits. Fails with STZ_ERROR_TRUNCATED if it needs bytes below `lowest`.
   u64 take(int bits, const u8* lowest) {
     if (bits > 56) {
       const u64 low = take(32, lowest);
@@ -24,22 +24,22 @@ class RawBitsReader {
     taken_ += u64(bits);
     return v;
   }
-  // The same for up to 56 bits where `room` was found to be enough.
+  // The same for up to 56 bits, if the caller has checked room().
   u64 take_unchecked(int bits) {
     const u64 v = whole_word(taken_ / 8) >> (taken_ % 8) & ((u64(1) << bits) - 1);
     taken_ += u64(bits);
     return v;
   }
-  // Bytes from `lowest` to the next field; eight may be read from each of them if there are eight.
+  // The number of unread bytes from `lowest` on.
   size_t room(const u8* lowest) const { return size_t(end() - lowest); }
-  // n fields of up to 56 bits each.
+  // Reads n fields of up to 56 bits each.
   template <class U>
   void take_many(U* out, size_t n, int bits, const u8* lowest) {
     require_bits(u64(n) * u64(bits), lowest);
     const u64 mask = (u64(1) << bits) - 1;
     u64 taken = taken_;
     size_t i = 0;
-    auto take_groups = [&](auto fixed) {  // of a word each
+    auto take_groups = [&](auto fixed) {  // one word each
       constexpr size_t group = fixed.value;
       for (const u64 whole = whole_words(); i + group <= n && taken / 8 < whole; i += group, taken += u64(group) * u64(bits)) {
         const u64 v = whole_word(taken / 8) >> (taken % 8);
@@ -54,7 +54,7 @@ class RawBitsReader {
     for (; i < n; i++, taken += u64(bits)) out[i] = U(word(taken / 8) >> (taken % 8) & mask);
     taken_ = taken;
   }
-  // Whether the bits that are left of a byte that was read from are zeros.
+  // Whether the unread bits of the last byte that was read from are zero.
   bool ends_with_zeros() const { return taken_ % 8 == 0 || *end() >> (taken_ % 8) == 0; }
 
  private:
@@ -62,10 +62,10 @@ class RawBitsReader {
     const u64 most = u64(end_ - lowest) * 8;
     require(bits <= most && taken_ <= most - bits, STZ_ERROR_TRUNCATED);
   }
-  // How many bytes have eight of the stream from themselves downwards.
+  // The number of bytes that have seven more bytes of the stream below them.
   u64 whole_words() const { return u64(end_ - begin_) >= 8 ? u64(end_ - begin_) - 7 : 0; }
   u64 whole_word(u64 byte) const { return __builtin_bswap64(load_le<u64>(end_ - 8 - byte)); }
-  // Eight bytes from one on downwards, zeros below the stream.
+  // The eight bytes from this one downwards; zeros below the stream.
   u64 word(u64 byte) const {
     if (byte < whole_words()) return whole_word(byte);
     u64 v = 0;
@@ -74,7 +74,7 @@ class RawBitsReader {
   }
 
   const u8 *begin_ = nullptr, *end_ = nullptr;
-  u64 taken_ = 0;  // bits
+  u64 taken_ = 0;  // bits read so far
 };
 
 }  // namespace stz

@@ -12,15 +12,15 @@
 namespace stz {
 namespace {
 
-constexpr int fine_levels = 3;  // a candidate axis stays whole at that many levels
-// Tried on an eighth of the array, within these limits; arrays up to twice the lower one are tried whole.
+constexpr int fine_levels = 3;  // a candidate axis is not split at this many finest levels
+// Trials use an eighth of the array, within these limits. Arrays up to twice the lower limit are tried as a whole.
 constexpr u64 fewest_tried = 1u << 17, most_tried = 1u << 19;
 constexpr int cost_probes = 192, probe_run = 16;
-constexpr double suspicious = 1.3;      // ratio of the axes' costs that makes a candidate
-constexpr double worthwhile = 0.98;     // of the bytes, for a trial of a part to win
-constexpr double still_better = 0.995;  // for a trial of the whole, or for all candidates together to win over some
+constexpr double suspicious = 1.3;      // ratio of costs that makes an axis a candidate
+constexpr double worthwhile = 0.98;     // of the bytes: required of a trial on a part
+constexpr double still_better = 0.995;  // required of a trial on the whole, and of all candidates together
 
-// Mean of log2(1 + |residual| / unit) of the cubic through the neighbours along one axis, at level 0; negative: too few samples to judge.
+// The mean of log2(1 + |residual| / unit) for cubic interpolation along one axis at level 0. Negative: too few samples to judge.
 template <class S>
 double axis_cost(const Index& n, const S* samples, const u8* specials, double unit, size_t axis) {
   using R = RealOf<S>;
@@ -63,7 +63,7 @@ double axis_cost(const Index& n, const S* samples, const u8* specials, double un
   return kernels().fit.cost(nullptr, 0, residual, nullptr, count, 1, nullptr) / measured;
 }
 
-// The axes by falling cost. The first `candidates` of them may be better left whole at the fine levels.
+// The axes by decreasing cost. The first `candidates` of them may be better left unsplit at the fine levels.
 struct RankedAxes {
   std::array<size_t, axes> axis = {0, 1, 2, 3};
   size_t candidates = 0;
@@ -87,7 +87,7 @@ RankedAxes rank_axes(const Index& n, const S* samples, const u8* specials, doubl
 
 u64 volume(const Index& size) { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); }
 
-// The extents of a part of at most `most` samples: the longest axes are cut, candidates only where the others are short.
+// The extents of a part of at most `most` samples. The longest axes are cut; candidates only if the others are short.
 Index part_extents(const Index& n, const RankedAxes& ranked, u64 most) {
   Index size = n;
   while (volume(size) > most) {
@@ -104,7 +104,7 @@ Index part_extents(const Index& n, const RankedAxes& ranked, u64 most) {
   return size;
 }
 
-// The middle of the first item of an array with extents n, as a plan of its own.
+// The middle part of the first item of an array with extents n, as its own plan.
 template <class S>
 Plan<S> middle_part(const Plan<S>& whole, const Index& n, const Index& size) {
   Header h = whole.header;
@@ -137,20 +137,20 @@ Plan<S> middle_part(const Plan<S>& whole, const Index& n, const Index& size) {
   return part;
 }
 
-// Encodes an array or a part of it with several axis offsets.
+// Encodes an array, or a part of it, with several axis offsets.
 template <class Out, class S>
 class ScheduleTrials {
  public:
   struct Trial {
-    AxisOffsets offset{};  // wanted; written are those without levels that split no axis
+    AxisOffsets offset{};  // as requested; levels that would split no axis are removed when writing
     Sections<Out> sections;
   };
 
   // `n`: the extents of an item.
   ScheduleTrials(const Plan<S>& plan, const Index& n) : plan_(plan), n_(n) {}
 
-  // The smallest one: with no offset, with each candidate's in addition to those that won before it, and with all candidates' together.
-  // Offsets win if they leave at most the share `required` of the bytes.
+  // The smallest trial: without offsets, with each candidate's offset in addition to those accepted before it, and with all candidates'
+  // offsets. Offsets are accepted if they leave at most the share `required` of the bytes.
   Trial smallest(const RankedAxes& ranked, double required) const {
     Trial least = try_with({});
     AxisOffsets all{};
@@ -164,7 +164,7 @@ class ScheduleTrials {
     return least;
   }
 
-  // That one, or a smaller one in which the worst of the axes that are halved late is never halved, as if it was a batch.
+  // Returns `least`, or a smaller trial in which the most expensive of its late-split axes is never split, like an axis of the batch.
   Trial with_batch(const RankedAxes& ranked, Trial least) const {
     for (size_t rank = 0; rank < ranked.candidates; rank++) {
       AxisOffsets offset = least.offset;
@@ -206,7 +206,7 @@ AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan) {
   const bool small_item = volume(n) <= 2 * tried;
   if (small_item && hierarchy.batch == 1) {
     const ScheduleTrials<Out, S> trials(plan, n);
-    // Coarse levels are worth trying where they hold a part of the bytes that counts: in small arrays.
+    // In small arrays coarse levels hold a notable share of the bytes, so never splitting an axis is worth a trial.
     auto least = trials.with_batch(ranked, trials.smallest(ranked, still_better));
     return {least.offset, true, std::move(least.sections)};
   }

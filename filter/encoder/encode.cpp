@@ -1,4 +1,4 @@
-// Checks the options. Arrays that are constant, tiny or incompressible get their own forms.
+// Checks the options. Constant, tiny and incompressible arrays get their own forms.
 #include "encoder/encode.h"
 
 #include <algorithm>
@@ -25,7 +25,8 @@ void make_lossless(Header& h) {
   h.bound = h.half_step = 0;
 }
 
-// A single element tells less than a plane. It counts as not written if it is 0, the fill value or equal to the element before it.
+// Single elements are weaker evidence than planes. The last element counts as unwritten if it is 0, the fill value or equal to the one
+// before.
 bool ends_unwritten(const Array& a, const Header& h) {
   const u64 bits = a.bits(a.elements - 1, 0);
   const size_t element = a.width * size_t(a.parts);
@@ -33,14 +34,14 @@ bool ends_unwritten(const Array& a, const Header& h) {
   return (a.parts == 1 && (bits == 0 || (h.has_fill && bits == h.fill))) || memcmp(last - element, last, element) == 0;
 }
 
-// Whether the last plane across the growing axis (append_axis: 1 + the axis, or 0) is not written yet: all its elements then have the same
-// bits. The samples before it must stay lossless, as they are compressed again when the array has grown.
+// Whether the last plane across the growing axis is still unwritten: all its elements have the same bits. append_axis: 1 + the axis, or 0.
+// The array must then stay lossless, because it is compressed again when it has grown.
 bool still_grows(const Array& a, const Header& h, i32 append_axis) {
   if (append_axis == 0) return false;
   const u64 planes = a.layout.shape[append_axis - 1];
   if (planes == a.elements) return ends_unwritten(a, h);
   const size_t element = a.width * size_t(a.parts);
-  u64 run = element;  // bytes of the plane that lie together
+  u64 run = element;  // contiguous bytes of the plane
   for (int k = append_axis; k < a.layout.rank; k++) run *= a.layout.shape[k];
   const u64 bytes = a.elements * element;
   const u8* const last = a.data + bytes - element;
@@ -54,7 +55,7 @@ void add_prior_bound(Header& h, const stz_options& o) {
   if (o.prior_bound > 0) h.accumulated_bound = accumulated(o, h.mode);
 }
 
-// Writes a form that holds the first `size` bytes of the array as they are.
+// Writes a form that stores the first `size` bytes of the array.
 void put_whole(const Header& h, const Array& a, size_t size, Stream& out) {
   out.bytes = write_header(h);
   out.bytes.insert(out.bytes.end(), a.data, a.data + size);
@@ -73,7 +74,7 @@ Out whole_stream(Header h, Form form, const Array& a) {
   Out out;
   put_whole(h, a, size, out);
   if (form == Form::constant || h.accumulated_bound == 0 || out.size() <= double(size + 64)) return out;
-  h.accumulated_bound = 0;  // the longest shapes leave no room for it
+  h.accumulated_bound = 0;  // headers of the longest shapes have no room for it
   put_whole(h, a, size, out);
   return out;
 }
@@ -107,18 +108,19 @@ Header header_of(const stz_layout& layout, const stz_options& options) {
   return h;
 }
 
-// Encodes arrays that are empty, constant or tiny. For other arrays, sets the coded extent and axes in the header.
+// Encodes empty, constant and tiny arrays. For other arrays, sets the valid extent and axis map in the header.
 template <class Out>
 std::optional<Out> simple_stream(const Array& a, const stz_options& options, Header& h) {
   if (a.elements == 0) {
     Out out = whole_stream<Out>(h, Form::raw, a);
     if (out.size() <= 64) return out;
-    make_lossless(h);  // the longest shapes leave no room for a bound and a fill value
+    make_lossless(h);  // headers of the longest shapes have no room for a bound and a fill value
     h.has_fill = false;
     return whole_stream<Out>(h, Form::raw, a);
   }
   const bool constant = a.elements > 1 && all_equal(a);
-  if (constant && options.append_axis) make_lossless(h);  // nothing was written yet, or nothing that has used its bound
+  // Nothing was written yet, or nothing that has used its bound.
+  if (constant && options.append_axis) make_lossless(h);
   if (constant || array_bytes(a.layout) <= 64) {
     add_prior_bound(h, options);
     return whole_stream<Out>(h, constant ? Form::constant : Form::raw, a);
@@ -130,7 +132,7 @@ std::optional<Out> simple_stream(const Array& a, const stz_options& options, Hea
   return {};
 }
 
-// The stream of blocks, or the raw elements if they take less.
+// The stream of blocks, or raw elements if they are smaller.
 template <class Out>
 Out blocks_or_raw(Out blocks, const Array& a, const Header& h) {
   if (!blocks.empty() && blocks.size() <= double(array_bytes(a.layout) + 32)) return blocks;
@@ -141,8 +143,8 @@ Out blocks_or_raw(Out blocks, const Array& a, const Header& h) {
 
 double accumulated(const stz_options& o, i32 mode) {
   if (o.mode != STZ_POINTWISE_RELATIVE) return std::min(o.prior_bound + (mode == STZ_LOSSLESS ? 0 : o.bound), STZ_UNKNOWN_BOUND);
-  if (mode != STZ_POINTWISE_RELATIVE) return STZ_UNKNOWN_BOUND;  // stored exactly after all: the unit is that of the data
-  // |x - x''| <= |x - x'| + |x' - x''|, and |x'| <= (1 + prior) |x|
+  if (mode != STZ_POINTWISE_RELATIVE) return STZ_UNKNOWN_BOUND;  // stored losslessly after all: the unit is that of the data
+  // |x - x''| <= |x - x'| + |x' - x''|, and |x'| <= (1 + prior) |x|.
   constexpr double rounding_up = 1 + 1e-14;
   return std::min((o.prior_bound + o.bound + o.prior_bound * o.bound) * rounding_up, STZ_UNKNOWN_BOUND);
 }
@@ -158,7 +160,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   StreamRequest request = request_of(layout, options, unknown_bits);
   Stream best = smallest_stream<Stream>(a, h, request);
   if (request.effort > default_effort) {
-    // Fits to more samples, and choices among more candidates, may give a worse result: up to 18 % worse if most samples are alike.
+    // More samples in fits and more candidates can give a worse result: up to 18 % worse if most samples are alike.
     request.effort = default_effort;
     keep_smaller(best, smallest_stream<Stream>(a, h, request));
   }
@@ -183,7 +185,7 @@ size_t store(const stz_layout& layout, const u8* data, const stz_options& option
   h.bound_used = options.bound_used != 0;
   add_prior_bound(h, options);
   Bytes header = write_header(h);
-  if (header.size() + sizeof(u32) > 64) {  // the longest shapes leave no room for it
+  if (header.size() + sizeof(u32) > 64) {  // headers of the longest shapes have no room for it
     h.accumulated_bound = 0;
     header = write_header(h);
   }

@@ -9,9 +9,9 @@
 namespace stz {
 namespace {
 
-constexpr double unasked_share = 300;  // a default content check takes at most 1/300 of a stream
+constexpr double unasked_share = 300;  // most a default content check may take: 1/300 of a stream
 
-// Puts header and palette in front of the sections and the trailer behind them.
+// Puts header and palette before the sections and the trailer behind them.
 Stream close(Stream sections, const Bytes& front, const Bytes& trailer) {
   sections.bytes.insert(sections.bytes.begin(), front.begin(), front.end());
   sections.bytes.insert(sections.bytes.end(), trailer.begin(), trailer.end());
@@ -30,7 +30,7 @@ Out make_stream(const Plan<S>& plan) {
   Sections<Out> sections = std::move(schedule.tried);
   if (!schedule.is_tried) {
     sections = sections_of<Out>(plan, {schedule.offset});
-    // the format may hold the sections without these offsets
+    // Without offsets the sections may be within the limits of the format.
     if (sections.empty() && schedule.offset != AxisOffsets{}) sections = sections_of<Out>(plan, {});
   }
   try_edge_mode(plan, sections);

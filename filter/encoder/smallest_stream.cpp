@@ -10,9 +10,11 @@
 namespace stz {
 namespace {
 
-constexpr u64 least_rounded_bound = 2;  // of integers, from where on they are coded as numbers between them, which is faster
+// Integers with at least this bound are coded as real numbers and rounded, which is faster.
+constexpr u64 least_rounded_bound = 2;
 
-// Ranks among the distinct values, which are lossless, if the values are few and `best`, the smallest stream so far, may be longer.
+// A plan with ranks of distinct values, which is lossless. None if there are too many values or it cannot become shorter than `best`, the
+// size of the smallest stream so far.
 template <class S>
 std::optional<Plan<float>> palette(const Header& h, const StreamRequest& request, const S* samples, u64 n,
                                    const std::shared_ptr<const Masks>& m, const Resolution& others, double best) {
@@ -35,17 +37,17 @@ std::optional<Plan<float>> palette(const Header& h, const StreamRequest& request
   Plan<float> plan(p, request, found->ranks.data(), m, 0.5);
   plan.own = std::move(found->ranks);
   plan.palette = std::move(table);
-  plan.without_layers();  // an approximate rank stands for another value
+  plan.without_layers();  // an approximate rank would be another value
   return plan;
 }
 
-// Replaces `best` by the stream of a plan that is there, if it is smaller.
+// Replaces `best` by the stream of a plan, if there is one and it is smaller.
 template <class Out, class S>
 void try_plan(Out& best, const std::optional<Plan<S>>& plan) {
   if (plan) keep_smaller(best, make_stream<Out>(*plan));
 }
 
-// For numbers with a point-wise relative bound: the first possible representation, or a palette.
+// For a point-wise relative bound: the first possible representation, or a palette.
 template <class Out, class S>
 Out relative_stream(const FloatingArray<S>& array, const StreamRequest& request) {
   const Header& h = array.header();
@@ -88,7 +90,7 @@ Out integer_stream(const Array& a, Header h, const StreamRequest& request) {
   if (std::is_floating_point_v<S> && units >= least_rounded_bound) {
     numbers.quantizer = QuantizerKind::uniform;
     numbers.step = 1;
-    numbers.half_step = sample_bound(h) - 1.0 / 128;  // room for the rounding of samples
+    numbers.half_step = sample_bound(h) - 1.0 / 128;  // leaves room for the rounding of samples
   }
   Out best = make_stream<Out>(Plan<S>(numbers, request, samples.data(), masks, 0.5 * double(h.step)));
   try_plan(best, palette(h, request, samples.data(), samples.size(), masks, {double(h.step), 0}, best.size()));

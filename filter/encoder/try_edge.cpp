@@ -13,25 +13,26 @@ namespace stz {
 namespace {
 
 constexpr u64 fewest_probed = 256, most_probed = 2048, probed_share = 64;  // samples
-constexpr i64 probe_run = 8;                                               // neighbours along the last axis
+constexpr i64 probe_run = 8;                                               // adjacent samples along the last axis
 constexpr i64 reach = 3;
 constexpr int fewest_missed = 4;
-// Bits that it takes to say which candidate a sample is, and the share of the bits that must be left; for flat arrays, where most samples
-// are as their neighbours are, and others.
+// Bits to say which candidate a sample is, and the largest share of the bits that edge mode may take. Different for flat arrays, in which
+// most samples equal their neighbours.
 constexpr double flat_choice = 1, flat_share = 1;
 constexpr double other_choice = 2.5, other_share = 0.93;
-constexpr double hopeless_share = 1.3;  // after `enough_missed`
+constexpr double hopeless_share = 1.3;  // after enough_missed samples
 constexpr int enough_missed = 128;
-// Samples of arrays that are tried without axis offsets too: those found for plain streams have not served small arrays.
+// Arrays of at most this many samples are also tried without axis offsets, because offsets found for plain streams were no help for small
+// arrays.
 constexpr u64 small_array = 1 << 17;
 
-// Looks at a few samples of level 0: at those that the linear prediction misses, as candidates of edge mode and as codes.
+// Examines a few samples of level 0. Those that the linear prediction misses are judged as candidates of edge mode and as codes.
 template <class S>
 class EdgeProbe {
   using Real = RealOf<S>;
 
  public:
-  // `unit`: half a quantisation step.
+  // `unit`: half a quantization step.
   EdgeProbe(const Quantizer<S>& q, const Index& n, const S* samples, const u8* specials, double unit)
       : q_(q), n_(n), stride_{n[1] * n[2] * n[3], n[2] * n[3], n[3], 1}, samples_(samples), specials_(specials), unit_(unit) {
     for (size_t a = 0; a < axes; a++)
@@ -86,7 +87,7 @@ class EdgeProbe {
     if constexpr (std::is_floating_point_v<S>)
       return double(x) - double(p);
     else
-      return double(i64(u64(x) - u64(to_integer(p))));  // may be less than a double can tell apart in numbers as large as these
+      return double(i64(u64(x) - u64(to_integer(p))));  // large integers: may be less than a double can resolve
   }
 
   bool any_serves(const S* s) const {
@@ -107,7 +108,7 @@ class EdgeProbe {
   const double unit_;
   size_t along_[axes];
   int ways_ = 0, all_ = 0, flat_ = 0, missed_ = 0;
-  double bits_ = 0, not_served_ = 0;  // of codes of those that are missed, and of those among them that are no candidate
+  double bits_ = 0, not_served_ = 0;  // bits of the codes of missed samples; of those among them that no candidate fits
 };
 
 }  // namespace

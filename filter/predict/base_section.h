@@ -1,7 +1,7 @@
-// The base section: the coarsest levels, at most 256 samples, coded sample by sample with the adaptive binary coder.
+// The base section: the coarsest levels, at most 256 samples, coded one by one with the adaptive binary coder.
 //
-// The coarsest grid is predicted by the sample before it in raster order (the first one by 0), the parity classes of the levels above by
-// the mean of the 1-D cubics. One walk serves both directions: `Codec` codes one row of samples, given its prediction.
+// A sample of the coarsest grid is predicted by the one before it in raster order (the first by 0); parity classes of the other levels by
+// the mean of the 1-D cubics. Encoder and decoder share one walk; `Codec` codes a row of samples, given its prediction.
 #pragma once
 #include <algorithm>
 
@@ -11,7 +11,8 @@
 
 namespace stz {
 
-// Adaptive models of the base section's codes (quantization indices). The context of a code is the size of the two before it.
+// Adaptive models for the codes (quantization indices) of the base section. The context of a code is the magnitude of the two codes before
+// it.
 struct BaseModels {
   BitModel outlier;
   SignedModel code[16];
@@ -23,7 +24,8 @@ struct BaseModels {
   }
 };
 
-// Places the codes of a level's block in the grid of the base level, whose samples are 2^k of the level's apart along axes that were split.
+// Stores the codes of a level's block in the grid of the base level. Samples of the level are 2^k apart there along axes that were split k
+// times.
 template <class S>
 void store_base_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, CodeOf<S>* grid) {
   const BlockGeometry& g = work.geometry;
@@ -45,8 +47,8 @@ void store_base_codes(const Hierarchy& h, size_t l, const BlockWork<S>& work, Co
 }
 
 // Walks over one item, coarse to fine. The codec codes one sample of the coarsest grid, or one row of a class: it fills codes and samples.
-// `grid` receives the reconstruction of the base level, `codes` its codes; those of the coarsest grid count as zero: they are far from it
-// by construction. `work` is room to work in.
+// `grid` receives the reconstruction of the base level, `codes` its codes. Codes of the coarsest grid are stored as zero, because they are
+// large by construction. `work`: buffers.
 template <class S, class RowCodec>
 void walk_base_section(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, std::vector<S>& grid, CodeOf<S>* codes) {
   const size_t top = h.level.size() - 1;
@@ -81,8 +83,8 @@ void walk_base_section(const Hierarchy& h, BlockWork<S>& work, RowCodec& codec, 
   }
 }
 
-// Mean size of the base section's codes, all items, and from it the activities of the base level. `specials`: special values of the base
-// level, or null.
+// Computes the mean magnitude of the base section's codes (all items), and the activities of the base level. `specials`: special values of
+// the base level, or null. Returns the mean.
 template <class Code>
 int base_activities(const std::vector<Code>& codes, const u8* specials, Buffer<u8>& activities) {
   u64 sum = 0, count = 0;

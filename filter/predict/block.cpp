@@ -10,7 +10,7 @@ namespace stz {
 
 namespace {
 
-// Linear extrapolation: `from` is the last real sample, `inner` the one before it. Bytes repeat the last one.
+// Linear extrapolation from the last real sample `from` and the one before it, `inner`. Bytes repeat the last one.
 template <class S>
 inline S extrapolated(S from, S inner, int distance) {
   if constexpr (sizeof(S) == 1)
@@ -25,7 +25,7 @@ void extrapolate(S* to, const S* from, const S* inner, int distance, i64 n) {
   for (i64 x = 0; x < n; x++) to[x] = extrapolated(from[x], inner[x], distance);
 }
 
-// Calls f with `n` as a constant where it is one of the usual widths of a halo, so that loops over it disappear; else with 0.
+// Calls f with `n` as a constant for the usual halo widths, so that loops over it are unrolled; otherwise with 0.
 template <class F>
 void with_width(int n, F f) {
   switch (n) {
@@ -40,7 +40,7 @@ void with_width(int n, F f) {
   }
 }
 
-// The ends of `rows` rows of n samples: `below` samples before each and `above` behind it.
+// Extends `rows` rows of n samples by `below` samples before and `above` samples behind each.
 template <class S>
 void extend_rows(S* first, i64 stride, i64 rows, i64 n, int below, int above) {
   const i64 inward = n > 1 ? 1 : 0;
@@ -57,8 +57,8 @@ void extend_rows(S* first, i64 stride, i64 rows, i64 n, int below, int above) {
   });
 }
 
-// Extends indexes [low, high) of an axis to [-below, high limit) for every line of the index box [from, to) of the other axes, in lines
-// along the last axis (or element by element along it).
+// Extends indexes [low, high) along an axis to [from_index, to_index), for every line of the index box [from, to) of the other axes. Works
+// on lines along the last axis (or element by element along it).
 template <class S>
 void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 from_index, i64 to_index, Index from, Index to) {
   const i64 step = g.stride[size_t(a)];
@@ -81,7 +81,7 @@ void extend_axis(const ClassArrays& g, S* array, int a, i64 low, i64 high, i64 f
   for_rows(from, to, [&](i64 i, i64 j, i64 k) { line(array + g.at(i, j, k) + from[3], to[3] - from[3]); });
 }
 
-// Fills the halo of one class array: along each axis (the last first) the indexes outside [low, high).
+// Fills the halo of one class array: the indexes outside [low, high) along each axis, the last axis first.
 template <class S>
 void fill_halo(const BlockGeometry& g, S* array, const Index& low, const Index& high, int skip_axes) {
   const ClassArrays& arrays = arrays_of<S>(g);
@@ -95,7 +95,7 @@ void fill_halo(const BlockGeometry& g, S* array, const Index& low, const Index& 
   }
 }
 
-// Copies of grid rows into class 0, everything of the index box that the part has; returns the index range that is real.
+// Copies rows of the coarser grid into class 0, as far as the part has them. Sets the index range that was copied.
 template <class S>
 void copy_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values, Index& low, Index& high, bool inside_only) {
   const ClassArrays& arrays = arrays_of<S>(g);
@@ -126,7 +126,7 @@ void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* val
 
 namespace {
 
-// Samples [low, high) of a class on ghost planes: the mean of the 1-D cubics over the odd axes, from classes with one odd axis
+// Fills samples [low, high) of a class on ghost planes with the mean of the 1-D cubics over the odd axes, from classes with one odd axis
 // less on the same plane.
 template <class S>
 void fill_ghost_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, const Index& low, const Index& high) {
@@ -143,7 +143,7 @@ void fill_ghost_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* 
       for (int x = 0; x < n; x++) row[x] = sample_from_real<S>(p[size_t(x)]);
       return;
     }
-    // an end of the last axis: the same sums without a vector's worth of them
+    // An end of the last axis: the same sum for a single sample, without a vector.
     R total = 0;
     const std::ptrdiff_t* o = taps.offset;
     for (int group = 0; group < taps.groups; group++) {
@@ -156,7 +156,7 @@ void fill_ghost_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* 
   });
 }
 
-// Ghost planes along the axes of `along` (bit a: axis a), then the halo along these axes, around samples [from, to) of a class.
+// Fills ghost planes, then the halo, along the axes in `along` (bit a: axis a), around samples [from, to) of a class.
 template <class S>
 void fill_halo_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int along, Index from, Index to) {
   for (size_t a = 0; a < axes; a++) {
@@ -165,7 +165,7 @@ void fill_halo_along(const BlockGeometry& g, int cls, const LaidOut& cubic, S* v
     low[a] = to[a];
     high[a] = to[a] + 1;
     fill_ghost_plane(g, cls, cubic, values, low, high);
-    to[a]++;  // later planes cover the edges that they share with this one
+    to[a]++;  // later planes include the edges that they share with this one
   }
   fill_halo(g, values + g.start(g.values, cls), from, to, cls | (0xf & ~along));
 }
@@ -189,7 +189,7 @@ void fill_halo_of_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S
 
 namespace {
 
-// The box of a class whose halo along all axes but `axis` is there.
+// The box of a class including its halo along all axes but `axis`.
 void box_with_halo(const BlockGeometry& g, int cls, int axis, Index& from, Index& to) {
   from = Index{};
   to = g.counts(cls);
@@ -208,7 +208,7 @@ void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis) {
   Index from, to;
   box_with_halo(g, cls, axis, from, to);
   const size_t a = size_t(axis);
-  // the lower halo needs the first two samples along the axis only
+  // The lower halo only needs the first two samples along the axis.
   extend_axis(g.values, values + g.start(g.values, cls), axis, 0, g.even[a], -g.values.below[a], g.even[a], from, to);
 }
 

@@ -1,9 +1,8 @@
-// A self-contained block: one box of one level, as arrays of its parity classes with a halo, and what prediction may see there.
+// A block: one box of a level, as arrays of its parity classes with halos. It is closed: nothing of other blocks of its level is used.
 //
-// Class 0 holds the reconstruction of the coarser level, real wherever the domain has samples. The other classes hold the block's own
-// samples. Along an even axis a class may be asked for indexes outside: on the ghost plane, the first one above the block (`ghost_plane`),
-// it sees the coarse grid interpolated by the mean of the 1-D cubics, everywhere else linear extrapolation along the axis. Nothing of other
-// blocks of the level is ever used.
+// Class 0 is the reconstruction of the coarser level; it has real samples wherever the level does. The other classes have only the block's
+// own samples. If prediction needs samples outside along an even axis, these are interpolated from the coarser level (mean of the 1-D
+// cubics) on the ghost plane, the first plane above the block. Everywhere else they are extrapolated linearly along the axis.
 #pragma once
 #include "grid/block_geometry.h"
 
@@ -17,22 +16,22 @@ inline void for_rows(const Index& from, const Index& to, F row) {
       for (i64 k = from[2]; k < to[2]; k++) row(i, j, k);
 }
 
-constexpr i64 rows_ahead = 8;  // of a grid that are prefetched
+constexpr i64 rows_ahead = 8;  // prefetch distance
 
-// Bytes have a layout of their own.
+// Bytes have their own layout.
 template <class S>
 inline const ClassArrays& arrays_of(const BlockGeometry& g) {
   return sizeof(S) == 1 ? g.bytes : g.values;
 }
 
-// Class 0 of the block with its halo, from the coarser level: of what the block's halo reaches the part must have all that the level has.
+// Loads class 0 of the block and its halo from the coarser level. `coarse` must have all samples of the level that the halo reaches.
 template <class S>
 void load_coarse(const BlockGeometry& g, const GridPart<const S>& coarse, S* values);
-// Ghost planes and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
+// Fills ghost planes and halo of a class whose own samples are complete. `cubic`: the standard stencil laid out for the class.
 template <class S>
 void fill_halo_of_class(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values);
-// The same in steps for a walk along an axis along which the class is even (fill_halo_of_plane: or odd): one plane when its own samples are
-// complete; the halo below when that of the first two planes is filled, what is above when that of all is.
+// The same in steps, for a walk along an axis. fill_halo_of_plane: one plane, once its own samples are complete. For classes that are even
+// along the axis: fill_lower_halo once the first two planes are done, fill_upper_halo once all planes are.
 template <class S>
 void fill_halo_of_plane(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis, i64 plane);
 template <class S>
@@ -40,11 +39,11 @@ void fill_lower_halo(const BlockGeometry& g, int cls, S* values, int axis);
 template <class S>
 void fill_upper_halo(const BlockGeometry& g, int cls, const LaidOut& cubic, S* values, int axis);
 
-// The same for activities and special values: a halo repeats the nearest sample of the block, class 0 comes from the coarser level's.
+// The same for activities and special values. Halos repeat the nearest sample of the block; class 0 comes from the coarser level.
 void load_coarse_bytes(const BlockGeometry& g, const GridPart<const u8>& coarse, u8* activities);
 void fill_halo_of_bytes(const BlockGeometry& g, int cls, u8* activities);
 
-// Weights of the sums of groups (faces at +-1, faces at +-3) that form the mean of the 1-D cubics over `odd` axes.
+// The weights of groups (faces at +-1, then at +-3) for the mean of the 1-D cubics over `odd` axes.
 template <class R>
 inline void cubic_weights(int odd, R* weights) {
   for (int k = 0; k < odd; k++) {

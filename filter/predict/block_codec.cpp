@@ -52,7 +52,7 @@ void BlockWork<S>::set_masks() {
 
 namespace {
 
-// Sets those bytes whose mask is not 0.
+// Sets the bytes whose mask is not 0.
 void put_where(const u8* mask, size_t n, u8 with, u8* bytes) {
   typedef u8 Sixteen __attribute__((vector_size(16)));
   size_t i = 0;
@@ -79,7 +79,7 @@ void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffe
   if (!samples) return;
   const ClassPlan<S>& plan = work.plan(cls, p);
   const TapTable taps = plan.context.table(plan.context.groups);
-  // a plane at a time, halo and all: rows are short
+  // Computes a whole plane at a time, including the halo, because rows are short.
   const i64 stride = g.bytes.stride[2], length = (n[2] - 1) * stride + n[3];
   Buffer<u8> plane(size_t(length + row_slack));
   u8* out = context.data();
@@ -137,7 +137,7 @@ void class_activities(BlockWork<S>& work, int cls, int mean) {
 
 namespace {
 
-// Means in place of those samples whose kind is not 0.
+// Replaces the samples whose kind is not 0 by means.
 template <class S>
 void put_means(const u8* kinds, int n, const RealOf<S>* mean, S* row) {
   int x = 0;
@@ -179,7 +179,7 @@ void fill_masked_rows(const BlockGeometry& g, int cls, const u8* specials, const
 
 namespace {
 
-// A box of samples with what is known of them, and around it, along axes of more than one sample, samples that are not known.
+// A box of samples, marked as known or unknown, with a border of unknown samples along axes with more than one sample.
 template <class S>
 class FilledBox {
  public:
@@ -205,7 +205,7 @@ class FilledBox {
       memcpy(samples_.data() + at, grid.at(i[0], i[1], i[2], box_.low[3]), size_t(size_[3]) * sizeof(S));
     });
   }
-  // Means of known neighbours in place of what is not known; what is found is known from then on.
+  // Replaces unknown samples that have known neighbours by the mean of these. They are known from then on.
   void sweep() {
     const size_t n = size_t(size_[3]);
     rows([&](i64 at, const Index&) {
@@ -247,7 +247,7 @@ class FilledBox {
   std::ptrdiff_t neighbours_[2 * axes];
   int ways_ = 0;
   Buffer<S> samples_;
-  Buffer<u8> unknown_, found_;  // bytes of zeros or ones
+  Buffer<u8> unknown_, found_;  // bytes of all zeros or all ones
   Buffer<RealOf<S>> mean_;
 };
 

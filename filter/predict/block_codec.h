@@ -1,4 +1,4 @@
-// What encoder and decoder do alike with one block: predict a parity class, form contexts and activities.
+// What encoder and decoder share for one block: predicting a parity class, contexts and activities.
 #pragma once
 #include <algorithm>
 
@@ -9,15 +9,15 @@
 
 namespace stz {
 
-// How a class of a block is predicted and what its contexts see, laid out for the block's geometry.
+// The prediction of a class and the neighbours of its contexts, laid out for the block's geometry.
 template <class S>
 struct ClassPlan {
   bool made = false;
   LaidOut taps;                   // of the prediction
-  int groups = 0;                 // that are used
-  bool linear = true;             // else the median of the taps
-  RealOf<S> weights[max_groups];  // of sums of groups
-  LaidOut cubic, context;         // the standard stencil in the array of values; what contexts see in that of bytes
+  int groups = 0;                 // number of groups that are used
+  bool linear = true;             // false: the median of the taps
+  RealOf<S> weights[max_groups];  // of the sums of groups
+  LaidOut cubic, context;         // the standard stencil for values; the stencil of contexts for bytes
   const u16* context_weights;
 
   void make(const BlockGeometry& g, int cls, const ClassParameters& p);
@@ -31,7 +31,7 @@ struct ClassPlan {
   }
 };
 
-// The codes (quantization indices) of a class in raster order: bytes where nearly all are small, else numbers.
+// The codes (quantization indices) of a class in raster order: as bytes if nearly all are small, else as numbers.
 template <class Code>
 struct ClassCodes {
   bool as_bytes = false;
@@ -41,8 +41,8 @@ struct ClassCodes {
   std::vector<Outlier> outliers;  // of the numbers
 };
 
-// Arrays of one block. Class arrays of values, activities and special values have a halo (see block.h); codes and masks of a class are
-// contiguous in raster order and may be read row_slack elements beyond their end.
+// The arrays of one block. Class arrays of values, activities and special values have a halo (see block.h). Codes and masks of a class are
+// contiguous in raster order; row_slack elements beyond their end may be read.
 template <class S>
 struct BlockWork {
   using Code = CodeOf<S>;
@@ -50,17 +50,17 @@ struct BlockWork {
   Buffer<S> values;
   Buffer<u8> activities;
   ClassCodes<Code> codes[16];
-  // Encoder, of levels with refinements: with the bits that `codes` leave out; with some of them.
+  // Encoder, levels with refinements: codes with all their bits, and with some of the bits that `codes` leave out.
   ClassCodes<Code> whole_codes[16], refined_codes;
-  std::vector<Buffer<u8>> refined_activities;  // of each refinement, as `activities`
-  Buffer<u8> masks[16];                        // empty: no sample of the class is masked
-  Buffer<u8> specials;                         // empty if nothing is masked
+  std::vector<Buffer<u8>> refined_activities;  // one per refinement, like `activities`
+  Buffer<u8> masks[16];                        // empty: the class has no masked sample
+  Buffer<u8> specials;                         // empty: nothing is masked
   ClassPlan<S> plans[16];
   Buffer<i16> history[16], zeros, feedback_shorts;  // see feedback.h
   Buffer<RealOf<S>> feedback_reals;
   Buffer<FailedSample<RealOf<S>>> failed;  // encoder
 
-  // Plans stay if the layout does: use one BlockWork for the blocks of one level.
+  // Plans are kept if the layout is the same: use one BlockWork for all blocks of a level.
   void prepare(const Level& level, const Box& box, StencilId reach) {
     const BlockGeometry next = block_geometry(level, box, reach);
     if (!next.same_layout(geometry))
@@ -93,11 +93,11 @@ struct BlockWork {
     codes[cls].bytes.resize(geometry.samples(cls) + row_slack);
     return codes[cls].bytes.data();
   }
-  // Masks of all classes from `specials`.
+  // Sets the masks of all classes from `specials`.
   void set_masks();
 };
 
-// Classes whose mean is at most this have byte indices: about one Laplace code in 3000 is wide.
+// Classes with at most this mean use byte codes: about one Laplace-distributed code in 3000 is then wide.
 constexpr int largest_byte_mean = 97;
 template <class S>
 bool may_use_byte_indices(const Quantizer<S>& q, int mean) {
@@ -106,7 +106,7 @@ bool may_use_byte_indices(const Quantizer<S>& q, int mean) {
 
 // The mean of the codes of a class with all their bits.
 inline int whole_mean(const ClassParameters& p) {
-  constexpr int few = 81 - 4 * 3;  // what counts where the section has only zeros
+  constexpr int few = 81 - 4 * 3;  // used if the section has only zeros
   if (!p.unknown_bits) return p.mean;
   return p.unknown_bits > largest_byte_bits ? largest_mean : (p.mean ? p.mean : few) + 4 * p.unknown_bits;
 }
@@ -115,8 +115,8 @@ bool uses_byte_indices(const Quantizer<S>& q, const ClassParameters& p) {
   return may_use_byte_indices(q, whole_mean(p)) && !p.feedback.all_codes;
 }
 
-// Calls row(samples, prediction, n, index, at) for every row of a class; `samples` points at the first one in the value array, `index` is
-// its number in raster order, `at` its index along the axes.
+// Calls row(samples, prediction, n, index, at) for every row of a class. `samples`: its first sample in the value array; `index`: that
+// sample's raster index; `at`: its index along the axes.
 template <class S, class F>
 void for_predicted_rows(BlockWork<S>& work, int cls, const ClassParameters& p, F row) {
   const BlockGeometry& g = work.geometry;
@@ -134,14 +134,14 @@ void for_predicted_rows(BlockWork<S>& work, int cls, const ClassParameters& p, F
   });
 }
 
-// The task of the class kernels; not for i64 samples.
+// The task for the class kernels. Not for i64 samples.
 template <class S>
 ClassTask<S> class_task(BlockWork<S>& work, int cls, const ClassParameters& p, const Quantizer<S>& q) {
   const ClassPlan<S>& plan = work.plan(cls, p);
   return {work.first(cls), work.geometry.rows(work.geometry.values, cls), plan.table(), plan.weights_or_null(), q.fast};
 }
 
-// The same for one plane along the first axis of the block that has more than one sample; `first`: raster index of its first sample.
+// The same for one plane along the block's first axis with more than one sample. `first`: raster index of its first sample.
 template <class T>
 struct PlaneTask {
   ClassTask<T> task;
@@ -156,12 +156,12 @@ PlaneTask<T> plane_task(BlockWork<T>& work, int cls, const ClassParameters& p, c
   return t;
 }
 
-// Contexts of a class, raster order, from the activity of the neighbourhood in the classes before it. `context` has row_slack elements
-// more.
+// Computes the contexts of a class in raster order from the activities of neighbours in earlier classes. `context` gets row_slack more
+// elements.
 template <class S>
 void class_contexts(BlockWork<S>& work, int cls, const ClassParameters& p, Buffer<u8>& context);
 
-// Adds |code| of all codes but those of outliers to the sums that a mean is made of.
+// Adds |code| of all codes except outliers to the sums for a mean.
 template <class Code>
 void add_code_sizes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& count);
 template <class Code>
@@ -190,16 +190,16 @@ void add_code_sizes(const ClassCodes<Code>& codes, size_t n, u64& sum, u64& coun
   }
 }
 
-// Masked samples take part in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser
-// samples and earlier classes (of all nearest ones if none is valid). Rows from `from` up to `to` of a class, whole along axis 3.
+// Masked samples are used in later predictions, so they get a likely value: the mean of their nearest valid neighbours among coarser
+// samples and earlier classes (of all nearest ones if none is valid). Fills rows [from, to) of a class, which are whole along axis 3.
 template <class S>
 void fill_masked_rows(const BlockGeometry& g, int cls, const u8* specials, const Index& from, const Index& to, S* values);
-// The same once a block is complete, over face neighbours of the level inside the block, spreading two samples far. `grid` and `specials`:
-// parts of the level's samples and special values that have the block.
+// The same for a complete block: uses face neighbours on the level inside the block, and spreads up to two samples. `grid` and `specials`:
+// parts of the level that contain the block.
 template <class S>
 void fill_masked_box(const Box& box, const GridPart<const u8>& specials, const GridPart<S>& grid);
 
-// What follows when the samples of a class are reconstructed, unless nothing depends on them: masked ones, ghost planes and halo.
+// Completes a class whose samples are reconstructed: masked samples, ghost planes and halo. Not needed if nothing depends on the class.
 template <class S>
 void complete_class(BlockWork<S>& work, int cls, const ClassParameters& p) {
   const BlockGeometry& g = work.geometry;
@@ -207,14 +207,14 @@ void complete_class(BlockWork<S>& work, int cls, const ClassParameters& p) {
   fill_halo_of_class(g, cls, work.plan(cls, p).cubic, work.values.data());
 }
 
-constexpr u8 mean_activity = 16;  // what a masked sample counts in contexts
+constexpr u8 mean_activity = 16;  // activity of a masked sample in contexts
 
-// Activities of a class from its codes, with halo.
+// Computes the activities of a class from its codes, with halo.
 template <class S>
 void class_activities(BlockWork<S>& work, int cls, int mean);
 
-// The contexts of a refinement come from class 0 as it is and, of the classes of the level, from codes with this refinement. Before the
-// first class:
+// Contexts of a refinement depend on class 0 without refinement and on codes of the other classes with it. Call this before the first
+// class.
 template <class S>
 void start_refined_activities(BlockWork<S>& work, size_t refinements) {
   work.refined_activities.resize(refinements);
@@ -223,7 +223,7 @@ void start_refined_activities(BlockWork<S>& work, size_t refinements) {
     memcpy(activities.data(), work.activities.data(), work.activities.size());
   }
 }
-// As class_contexts() and class_activities(), of a refinement.
+// As class_contexts() and class_activities(), for a refinement.
 template <class S>
 void refined_contexts(BlockWork<S>& work, size_t refinement, int cls, const ClassParameters& p, Buffer<u8>& context) {
   std::swap(work.activities, work.refined_activities[refinement]);
@@ -236,7 +236,7 @@ void refine_activities(BlockWork<S>& work, size_t refinement, int cls, int mean)
   class_activities(work, cls, mean);
   std::swap(work.activities, work.refined_activities[refinement]);
 }
-// The mean of codes with a refinement that adds so many bits: of what codes were before, and of what it makes of those that were zero.
+// The mean of codes after a refinement that adds `added_bits`. `before`: their mean before. `of_zeros`: mean of what it adds to zero codes.
 inline int refined_mean(int before, int added_bits, int of_zeros) {
   return std::max(before ? std::min(before + 4 * added_bits, largest_mean) : 0, of_zeros);
 }

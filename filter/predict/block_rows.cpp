@@ -9,7 +9,7 @@ namespace stz {
 
 namespace {
 
-// Calls row(class of the even samples, offset in its class array, row of the grid, i, j, k) for every row of a part of the block's planes.
+// Calls row(class of the even samples, offset in its class array, row of the grid, i, j, k) for every row in some planes of the block.
 template <class T, class F>
 void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const GridPart<T>& grid, const Planes& planes, F row) {
   const int split = g.split_mask;
@@ -29,7 +29,7 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Grid
     }
 }
 
-// Puts n samples of a row into a line from its place `at` on, and writes the line to `out` if the others are there; all are even.
+// Puts n samples of a row into a line, starting at `at`, and writes the line to `out` if its other samples are there. n and `at` are even.
 template <class S>
 inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, bool others_there, S* out) {
   constexpr i64 half = LineEnds<S>::samples / 2;
@@ -40,7 +40,7 @@ inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, boo
   if (others_there) row_kernels<S>().interleave(line, line + half, 2 * half, out, true);
 }
 
-// A row past the caches; `row` is its number in the block, k along axis 2.
+// Stores a row past the caches. `row`: its number in the block; k: its index along axis 2.
 template <class S>
 void store_row(const BlockGeometry& g, const S* even, const S* odd, S* out, const LineEnds<S>& ends, i64 row, i64 k) {
   constexpr i64 samples = LineEnds<S>::samples;
@@ -65,7 +65,7 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
   const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
   for_grid_rows(g, arrays, grid, planes, [&](int cls, i64 offset, S* out, i64 i, i64 j, i64 k) {
     if (streaming && reinterpret_cast<uintptr_t>(out) % 64) {
-      // lines at the ends that are written in part have to be fetched, from pages that the machine does not see coming
+      // Cache lines at the ends that are written in part have to be fetched. The hardware does not predict their pages, so prefetch them.
       if (!ends.left) __builtin_prefetch(out + ahead, 1);
       if (!ends.right) __builtin_prefetch(out + ahead + size, 1);
     }
@@ -104,7 +104,7 @@ void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes
   const i64 rows = g.box.size[2], n = g.box.size[3];
   auto half = [&](int a, i64 v) { return split >> a & 1 ? v >> 1 : v; };
   auto parity = [&](int a, i64 v) { return (split >> a & 1 & int(v & 1)) << a; };
-  // rows of one class of even samples, and where they go
+  // Stores the rows of one class of even samples.
   auto put = [&](int cls, i64 offset, i64 count, S* to, i64 step) {
     const S* even = values + g.start(arrays, cls) + offset;
     if (split >> 3 & 1) {

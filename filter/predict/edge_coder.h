@@ -1,9 +1,9 @@
-// Edge mode: the classes of a block sample by sample, for layers, labels, masks, and whatever else has regions with edges between them.
+// Edge mode: codes the classes of a block sample by sample. For layers, labels, masks and other data with regions and edges.
 //
-// Most samples of such data are as one of their neighbours says: there are some candidates for each sample, and its stream says which one
-// is within the bound, by a decision for each candidate in turn. Decisions have adaptive models, whose contexts are what the neighbours of
-// the same class took and how different the coarser samples are. Where no candidate will do, a code (quantization index) follows. One walk
-// serves both directions: `Coder` codes the decisions and codes.
+// Most samples of such data equal a value that their neighbours suggest. There are several candidates for each sample; a decision for each
+// in turn says which one is within the bound. Decisions have adaptive models; their contexts are what the neighbours in the same class
+// took, and how different the coarser samples are. If no candidate fits, a code (quantization index) follows. Encoder and decoder share one
+// walk; `Coder` codes decisions and codes.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace stz {
 
-// Probability that the next bit is 1, in 2^-22. Learns for longer and becomes more certain than a BitModel.
+// The probability that the next bit is 1, in 2^-22. Learns for longer and becomes more certain than a BitModel.
 struct EdgeBit {
   u32 p : 24 = 1u << 21;
   u32 seen : 8 = 0;
@@ -28,7 +28,7 @@ struct EdgeBit {
     p = u32(i64(p) + ((target - i64(p)) * rates[seen] >> 16)) & 0xffffff;
     if (seen < slowest) seen++;
   }
-  // Before its first bit: what a more general model has learned.
+  // Before its first bit, a model can start with what a more general one has learned.
   void begin_as(const EdgeBit& general) {
     if (seen) return;
     p = general.p;
@@ -40,27 +40,28 @@ struct EdgeBit {
   }
 };
 
-// Candidates of a sample, by number, o being the odd axes of its class:
+// Candidates of a sample by number, where o is the number of odd axes of its class:
 //   0                    the linear prediction (mean of the cubics)
 //   1 + 2 k + side       the neighbour below or above it along the k-th odd axis
 //   1 + 2 o + k          the mean of these two
-//   1 + 3 o, + 1, + 2    the sample of the class in the row before, the one before in the row, the one in the second row before
-//   1 + 3 o + 3, + 4     the linear prediction, changed by as much as it was wrong at the first and the second of these
+//   1 + 3 o, + 1, + 2    the class's sample in the row before, the one before in the row, the one in the second row before
+//   1 + 3 o + 3, + 4     the linear prediction plus its error at the first and at the second of these
 //   6 + 3 o + 2 k + side extrapolated from below or above along the k-th odd axis
-// The second row before is that of another axis, such as the plane before.
+// The second row before is along another axis, for example in the plane before.
 constexpr int most_candidates = 6 + 5 * axes;
 
-constexpr int edge_surroundings = 12;  // 4 * (how different the nearest coarser samples are) + how many of them are not predicted linearly
+constexpr int edge_surroundings = 12;         // 4 * (spread of the nearest coarser samples) + how many of them are not linearly predicted
 constexpr u8 edge_activity[3] = {0, 16, 64};  // of samples that are candidate 0, another candidate, none
 
 // The models of a block.
 struct EdgeModels {
-  EdgeBit first[2][edge_surroundings][3][3][2][most_candidates];  // decisions for the first two candidates of a sample
-  EdgeBit later[4][edge_surroundings][2][most_candidates];        // those after them
+  EdgeBit first[2][edge_surroundings][3][3][2][most_candidates];  // decisions on the first two candidates of a sample
+  EdgeBit later[4][edge_surroundings][2][most_candidates];        // decisions on later ones
   EdgeBit general[6][3][most_candidates];
   BitModel outlier, sign, exponent[20][64], mantissa[64];
-  int size_before[2] = {0, 0};        // exponents of the last two codes
-  int trust[edge_surroundings] = {};  // above 0: the first candidate is nearer to samples that are none than the linear prediction is
+  int size_before[2] = {0, 0};  // exponents of the last two codes
+  // above 0: for samples that are no candidate, the first candidate was closer than the linear prediction
+  int trust[edge_surroundings] = {};
 
   BitModel* exponents() { return exponent[std::min(19, (size_before[0] + size_before[1] + 1) / 2)]; }
   void remember(int size) {
@@ -69,11 +70,11 @@ struct EdgeModels {
   }
 };
 
-// Codes of samples that are no candidate: |c| + 1 = 2^e + mantissa; e in six bits, then the sign, then the mantissa with its top bit
-// adaptive.
+// Codes samples that are no candidate: |c| + 1 = 2^e + mantissa. e takes six adaptive bits, followed by the sign and the mantissa, whose
+// top bit is adaptive.
 template <class Coder>
 i64 code_edge_number(Coder& coder, EdgeModels& m, i64 c) {
-  const u64 v = (c < 0 ? u64(0) - u64(c) : u64(c)) + 1;  // writing
+  const u64 v = (c < 0 ? u64(0) - u64(c) : u64(c)) + 1;  // encoder
   BitModel* const model = m.exponents();
   int node = 1;
   for (int b = 5, e = floor_log2(v); b >= 0; b--) node = 2 * node + coder.bit(model[node], e >> b & 1);
@@ -86,12 +87,12 @@ i64 code_edge_number(Coder& coder, EdgeModels& m, i64 c) {
   return negative ? -size : size;
 }
 
-// Distances between the samples of a level as its quantiser sees them.
+// Distances between samples in terms of the level's quantizer.
 template <class S>
 class EdgeDistances {
  public:
   explicit EdgeDistances(const Quantizer<S>& q) : kind_(q.kind), step_(q.fast.step) {}
-  // From the lowest to the highest: 0 about the same, 1 not far, 2 far.
+  // From the lowest to the highest: 0 about equal, 1 near, 2 far.
   int between(S low, S high) const {
     if constexpr (!std::is_floating_point_v<S>)
       return of_integers(u64(high) - u64(low));
@@ -104,7 +105,7 @@ class EdgeDistances {
       return distance <= (uniform ? step_ : S(0)) ? 0 : distance <= (uniform ? S(8) * step_ : S(16)) ? 1 : 2;
     }
   }
-  // Whether one candidate serves as well as the other.
+  // Whether two candidates are equally good.
   bool alike(S a, S b) const {
     if constexpr (std::is_floating_point_v<S>)
       if (kind_ == QuantizerKind::uniform) return __builtin_fabs(a - b) <= S(0.25) * step_;
@@ -117,7 +118,7 @@ class EdgeDistances {
   const RealOf<S> step_;
 };
 
-// Reused from block to block.
+// Buffers that are reused from block to block.
 template <class S>
 struct EdgeWork {
   Buffer<RealOf<S>> prediction;  // of a class, raster order
@@ -126,7 +127,7 @@ struct EdgeWork {
   std::unique_ptr<EdgeModels> models;
 };
 
-// A class of a block, sample by sample.
+// Codes a class of a block, sample by sample.
 template <class S, class Coder>
 class EdgeClassWalk {
   using Real = RealOf<S>;
@@ -201,7 +202,7 @@ class EdgeClassWalk {
     }
   }
 
-  // The sample that a prediction stands for.
+  // The sample that a prediction is rounded to.
   S sample_of(Real p) const {
     if constexpr (std::is_floating_point_v<S>)
       if (q_.kind == QuantizerKind::uniform) return q_.half ? S(round_to_half(float(p))) : p;
@@ -210,7 +211,7 @@ class EdgeClassWalk {
   S linear(i64 x) const { return sample_of(prediction_[x]); }
   S changed(i64 x, S before, Real prediction_before) const { return sample_of(prediction_[x] + (Real(before) - prediction_before)); }
 
-  // The value of a candidate; false: the sample does not have it.
+  // The value of a candidate. Returns false if the sample does not have this candidate.
   bool candidate(int number, i64 x, S& v) const {
     const S* const sample = row_ + x;
     if (number == 0) {
@@ -220,7 +221,7 @@ class EdgeClassWalk {
     number--;
     if (number < 2 * odd_) {
       v = sample[near_[number >> 1][number & 1]];
-      // extrapolated ones and stand-ins of masked samples may be no sample
+      // Extrapolated samples and stand-ins of masked samples may not be valid samples.
       if constexpr (std::is_floating_point_v<S>)
         if (q_.half || q_.kind == QuantizerKind::integer) v = sample_of(v);
       return true;
@@ -255,7 +256,7 @@ class EdgeClassWalk {
     activity_[x] = activity;
   }
 
-  // Tries a candidate unless it was tried, or one like it. Returns whether the sample is this candidate.
+  // Tries a candidate, unless it or an equal one was tried. Returns whether the sample is this candidate.
   bool attempt(int number, i64 x) {
     if (number < 0 || seen_ >> number & 1) return false;
     seen_ |= 1u << number;
@@ -294,7 +295,7 @@ class EdgeClassWalk {
     code_number(x);
   }
 
-  // Candidates that are taken often come first.
+  // Moves a candidate forward, so that those taken often are tried first.
   void move_forward(int place) {
     const u8 number = order_[place];
     const u32 times = ++times_[number];
@@ -302,7 +303,7 @@ class EdgeClassWalk {
     order_[place] = number;
   }
 
-  // A sample that is no candidate.
+  // Codes a sample that is no candidate.
   void code_number(i64 x) {
     int& trust = m_.trust[surroundings_];
     const S v = coder_.code(m_, original_, trust > 0 ? Real(value_[0]) : prediction_[x]);
@@ -332,14 +333,14 @@ class EdgeClassWalk {
   std::ptrdiff_t near_[axes][2], far_[axes][2], near_activity_[axes][2];  // neighbours along each odd axis
   u8 order_[most_candidates];
   u32 times_[most_candidates] = {};
-  // of a row
+  // Of the current row:
   S* row_;
   u8 *activity_, *taken_;
   Real* prediction_;
   int rows_before_;
-  std::ptrdiff_t before_[2], before_raster_[2];  // from a sample to those in the rows before
-  // of a sample
-  S original_;  // writing
+  std::ptrdiff_t before_[2], before_raster_[2];  // offsets of samples in the rows before
+  // Of the current sample:
+  S original_;  // encoder
   int surroundings_, taken_by_[3];
   u32 seen_;
   int tried_;
@@ -347,8 +348,8 @@ class EdgeClassWalk {
   u8 number_[most_candidates];
 };
 
-// All classes of a block whose class 0, activities of it, and masks are there. Writing: the samples are there as well, and become what they
-// are decoded as.
+// Walks over all classes of a block. Class 0, its activities and masks must be there. Encoder: the samples must be there too, and become
+// the decoded ones.
 template <class S, class Coder>
 void walk_edge_block(BlockWork<S>& work, EdgeWork<S>& room, const Quantizer<S>& q, Coder& coder) {
   const BlockGeometry& g = work.geometry;

@@ -7,7 +7,7 @@ namespace {
 
 i64 pitch_of(const BlockGeometry& g, int cls) { return (g.count(cls, 3) + 63) / 64 * 64; }
 
-// The step in which codes count.
+// The unit of codes.
 template <class S>
 RealOf<S> feedback_step(const Quantizer<S>& q) {
   return q.kind == QuantizerKind::uniform ? RealOf<S>(q.fast.step) : RealOf<S>(q.step);
@@ -17,7 +17,7 @@ R feedback_unit(R step, const FeedbackParameters& p) {
   return step / R(1 << p.bits);
 }
 
-// Axes before the last one that have residuals to count, in the order of their terms.
+// The axes before the last one along which residuals count, in the order of their terms.
 int feedback_axes(const BlockGeometry& g, int* axis) {
   int terms = 0;
   for (int a = 2; a >= 0; a--)
@@ -95,7 +95,7 @@ void FeedbackRows<S>::make(History<Residual>& h) {
   h.sums.resize(n);
 }
 
-// Sums of terms, in `sums` of the history.
+// Computes the sums of terms into h.sums.
 template <class S>
 template <class Residual>
 void FeedbackRows<S>::start(History<Residual>& h, const Index& at) {

@@ -1,4 +1,4 @@
-// The quantiser of every level of a stream: the same for encoder and decoder.
+// The quantizers of all levels of a stream, shared by encoder and decoder.
 #pragma once
 #include "coding/quantize.h"
 #include "format/frame.h"

@@ -6,7 +6,7 @@ namespace stz {
 
 namespace {
 
-// The same walk over the parameters for writing and reading.
+// Encoder and decoder share the same walk over the parameters.
 struct Writer {
   BinaryEncoder& out;
   int bit(BitModel& m, int b) {
@@ -26,7 +26,7 @@ struct Reader {
   BinaryDecoder& in;
   int bit(BitModel& m, int) { return in.bit(m); }
   u64 number(NumberModel& m, u64) { return in.number(m); }
-  // Numbers beyond `limit`, which is out of range wherever it is added to, become this.
+  // Larger numbers are clipped to `limit`, which is out of range wherever it is added.
   i64 signed_number(SignedModel& m, i64, i64 limit) { return std::clamp(in.signed_number(m), -limit, limit); }
 };
 
@@ -37,7 +37,7 @@ int known_number(i64 v, int count) {
   return int(v);
 }
 
-// A bit that is 0 until there is a further choice.
+// A bit that is reserved for a further choice and must be 0.
 template <class Coder>
 void code_reserved_bit(Coder c, BitModel& m) {
   require(!c.bit(m, 0), STZ_ERROR_VERSION);
@@ -81,7 +81,7 @@ bool same_weights(const ClassParameters& a, const ClassParameters& b) {
   return a.precision && a.precision == b.precision && a.stencil == b.stencil && std::equal(a.weight, a.weight + a.groups, b.weight);
 }
 
-// Are the weights shorter as changes of the coarser level's?
+// Whether the weights are shorter to code as changes of the coarser level's.
 bool changes_are_shorter(const ClassParameters& p, const ClassParameters& coarser) {
   int plain = 0, changes = 0;
   auto size = [](i64 v) { return 2 * floor_log2(u64(v < 0 ? -v : v) + 1); };
@@ -92,7 +92,7 @@ bool changes_are_shorter(const ClassParameters& p, const ClassParameters& coarse
   return changes < plain;
 }
 
-// Fails for a stencil that a level with these active axes may not have.
+// Fails for a stencil that is not allowed on a level with these active axes.
 void require_stencil(int stencil, int active_mask) {
   require(stencil != stencil_long || __builtin_popcount(unsigned(active_mask)) <= most_axes_of_long_stencil, STZ_ERROR_CORRUPT);
 }
@@ -165,8 +165,8 @@ void code_feedback(Coder c, ParameterModels& m, const FeedbackParameters* coarse
   code_weight(3, p.beside);
 }
 
-// The mean of a class and the models of its contexts. predicted(k): that of a context; learn(k, model): what was named or kept.
-// `even_bits`: of the model `even`, or 0.
+// Codes the mean of a class and the models of its contexts. predicted(k): the default of a context; learn(k, model): called with each
+// model. `even_bits`: of the model `even`, or 0.
 template <class Coder, class State, class Predicted, class Learn>
 void code_mean_and_models(Coder c, ParameterModels& m, State& state, int max_shift, int even_bits, ClassParameters& p, Predicted predicted,
                           Learn learn) {

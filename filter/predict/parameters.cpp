@@ -65,16 +65,16 @@ std::unique_ptr<const ContextStencil> make_context_stencil(const Stencil& standa
 }  // namespace
 
 const ContextStencil& context_stencil(int mask, int active) {
-  static std::atomic<const ContextStencil*> made[16][16];  // never freed: nothing may run when the process ends
+  static std::atomic<const ContextStencil*> made[16][16];  // never freed: no destructor may run at exit
   return made_once(made[mask][active], [=] { return make_context_stencil(stencil_of(stencil_standard, mask, active)); });
 }
 
-// 4096 (a weighted mean of 16, the normalised mean) times 2^((k - 1) / 1.5 - 5)
+// 4096 (a weighted mean of 16, the normalised mean) times 2^((k - 1) / 1.5 - 5).
 const u16 context_thresholds[contexts] = {0, 128, 203, 323, 512, 813, 1290, 2048, 3251, 5161, 8192, 13004, 20643, 32768, 52016, 60000};
 
 namespace {
 
-// Expected |code| in a context as 2^(t / 4 - 8).
+// The expected |code| in a context, as 2^(t / 4 - 8).
 int expected(int mean, int context) {
   int t = mean - 49;
   if (context == 0) return t - 24;
@@ -123,8 +123,8 @@ namespace {
 
 enum RefinedKind { refined_run_length, refined_laplace, refined_gauss, refined_even };
 
-// Codes of a refinement are below 2^bits: where they are expected to be large they are about evenly spread. Of their mean and that which
-// the level promises, the truth is about halfway: samples that were zero so far are where codes are small.
+// Codes of a refinement are below 2^bits, so expected large ones are nearly uniform. The true mean is about halfway between their mean and
+// the one that the level implies: samples with zero codes so far are where codes are small.
 Model default_refined_model(const AddedBits& added, int mean, int context, RefinedKind& kind) {
   Model m;
   const int t = expected(added.mean > mean ? (added.mean + mean) / 2 : mean, context), above = t - 4 * added.bits;

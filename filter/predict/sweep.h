@@ -1,13 +1,13 @@
-// A walk through a block plane by plane, all parity classes at once, so that what is predicted from is still in the caches.
+// Walks through a block plane by plane, all parity classes at once, so that what is predicted from is still in the caches.
 //
-// Classes that are even along the axis of the walk run ahead by the reach of the stencils; those that are odd follow. The samples are the
-// same as when class after class is done: a class sees of others only what is complete.
+// Classes that are even along the axis of the walk run ahead by the reach of the stencils; odd ones follow. The samples are the same as
+// with one class after the other, because a class only uses complete samples of others.
 #pragma once
 #include "predict/block_codec.h"
 
 namespace stz {
 
-// The axis to walk along: the first one of the block, if it is split and planes have two axes at least; else -1.
+// The axis to walk along: the first one with more than one sample, if it is split and planes have at least two axes; else -1.
 inline int sweep_axis(const BlockGeometry& g) {
   int rank = 0, first = -1;
   for (int a = 0; a < axes; a++) {
@@ -18,7 +18,7 @@ inline int sweep_axis(const BlockGeometry& g) {
   return rank >= 3 && first <= 1 && g.split_mask >> first & 1 && g.even[size_t(first)] >= 8 ? first : -1;
 }
 
-// How many planes classes of `odd` odd axes that are even along the axis run ahead of those that are odd.
+// How many planes the classes with `odd` odd axes that are even along the axis run ahead of those that are odd along it.
 inline i64 sweep_lead(const BlockGeometry& g, int axis, int odd) {
   int highest = 0;
   for (int c = 0; c < g.classes.count; c++)
@@ -26,9 +26,9 @@ inline i64 sweep_lead(const BlockGeometry& g, int axis, int odd) {
   return g.values.above[size_t(axis)] + 1 + 2 * (highest - odd);
 }
 
-// Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which completes the samples of that plane, and done(j) when
-// the samples 2 j and 2 j + 1 along the axis are complete. `unused`: the class on which nothing depends, or -1. The halo along all axes of
-// the block but that of the walk is filled here.
+// Calls code(cls, plane index) for every wanted class (bit c: the c-th one), which must complete the samples of that plane, and done(j)
+// once the samples 2 j and 2 j + 1 along the axis are complete. `unused`: the class that nothing depends on, or -1. Fills the halo along
+// all axes.
 template <class S, class Code, class Done>
 void sweep(BlockWork<S>& work, const ClassParameters* p, int axis, u32 wanted, int unused, Code code, Done done) {
   const BlockGeometry& g = work.geometry;

@@ -61,7 +61,7 @@ void code_bytes_with_feedback(const Quantizer<T>& q, const ClassTask<T>& task, u
             [](const WideCode& a, const WideCode& b) { return a.index < b.index; });
 }
 
-// Quantises a row of a class with feedback: first the samples of even index, then the others.
+// Quantizes rows of a class with feedback: first the samples of even index, then the others.
 template <class S>
 class FeedbackCoder {
  public:
@@ -109,7 +109,7 @@ class FeedbackCoder {
   Buffer<u8> masked_;
 };
 
-// Samples of a task whose first one has the raster index `first`, to bytes from there on.
+// Codes the samples of a task as bytes. `first`: the raster index of its first sample.
 template <class T>
 void code_bytes(const Quantizer<T>& q, const ClassTask<T>& task, u32 first, int cls, BlockWork<T>& work) {
   STZ_STAGE(predict);
@@ -213,7 +213,7 @@ void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, 
     if (done) (*done)(Planes{});
   }
   for (int c = 0; c < g.classes.count; c++) leave_out_bits(p[g.classes.mask[c]], g.classes.mask[c], work);
-  for (int c = 0; c < g.classes.count; c++)  // those of the last class of level 0 are of no use
+  for (int c = 0; c < g.classes.count; c++)  // nothing needs those of the last class of level 0
     if (l > 0 || c + 1 < g.classes.count) class_activities(work, g.classes.mask[c], p[g.classes.mask[c]].mean);
 }
 

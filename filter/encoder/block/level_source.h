@@ -1,4 +1,4 @@
-// The input of the encoder, level by level: samples, special values, quantisers (encoder only).
+// The input of the encoder, level by level: samples, special values, quantizers. Encoder only.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -23,8 +23,8 @@ class LevelSource {
  public:
   using Real = RealOf<S>;
 
-  // The plan must live as long as this. Levels of more than `most_stored` samples give their samples through gather() alone, but for
-  // level 0.
+  // The plan must outlive this object. Levels of more than `most_stored` samples are not stored, except level 0: only gather() returns
+  // their samples.
   LevelSource(const Plan<S>& plan, const AxisOffsets& offset, u64 most_stored = std::numeric_limits<u64>::max())
       : header_(with_offsets(plan.header, offset)),
         h_(hierarchy_of(header_)),
@@ -62,7 +62,7 @@ class LevelSource {
   }
   LevelSource(const LevelSource&) = delete;
 
-  // With the offsets, and with layers once they are planned.
+  // Includes the axis offsets, and the layers once they are planned.
   const Header& header() const { return header_; }
   void set_layers(Layers layers) { header_.layers = std::move(layers); }
   const Effort& effort() const { return effort_; }
@@ -73,14 +73,14 @@ class LevelSource {
   bool has_specials() const { return has_specials_; }
   const std::vector<LiteralElement>& literals() const { return literals_; }
   GridPart<const S> samples(size_t l, u64 item) const { return whole_grid(original_[l] + item * h_.level[l].samples(), h_.level[l]); }
-  // The distance of a level's samples in level 0.
+  // The distance between neighbouring samples of level l, in samples of level 0.
   Index units(size_t l) const {
     Index units{1, 1, 1, 1};
     for (size_t finer = 0; finer < l; finer++)
       for (size_t a = 0; a < axes; a++) units[a] <<= h_.level[finer].split[a];
     return units;
   }
-  // The samples of a box of a level that is not stored, in `out`.
+  // Copies the samples of a box into `out`. For levels that are not stored.
   GridPart<const S> gather(size_t l, u64 item, const Box& box, Buffer<S>& out) const {
     const Index step = units(l), n = box.size;
     out.resize(size_t(n[0] * n[1] * n[2] * n[3]));
@@ -92,16 +92,16 @@ class LevelSource {
     });
     return {out.data(), box};
   }
-  // Room for the reconstruction of a level below the finest, in place of its samples, which stay readable until they are written over.
+  // Hands over the memory of a coarser level's samples, for its reconstruction. The samples stay readable until they are overwritten.
   Buffer<S> take_samples(size_t l) { return std::move(stored_[l]); }
   GridPart<const u8> specials(size_t l, u64 item) const { return whole_grid(specials_[l] + item * h_.level[l].samples(), h_.level[l]); }
   const Quantizer<S>& quantizer(size_t l) const { return quantizer_[l]; }
   ParameterContext parameter_context(size_t l) const {
     return {h_.level[l].active_mask(), max_model_shift(8 * int(sizeof(CodeOf<S>))), header_.quantizer != QuantizerKind::ulp};
   }
-  double unit(size_t l) const { return unit_[l]; }  // half of what one code is worth, for fits
+  double unit(size_t l) const { return unit_[l]; }  // half a quantization step, or about that; fits use it
 
-  // One row of a parity class among the samples (or special values) of a level's item; neighbours are row_stride apart.
+  // A row of a parity class in a grid of samples or special values of one item. The elements are row_stride apart.
   template <class T>
   static const T* row(const GridPart<const T>& grid, const BlockGeometry& g, int cls, const Index& at) {
     Index c;
@@ -119,7 +119,7 @@ class LevelSource {
     return n;
   }
 
-  // Special values of a block's classes and of class 0, with halo.
+  // Loads the special values of a block's classes and of class 0, with the halo.
   void load_specials(BlockWork<S>& work, size_t l, u64 item) const {
     const BlockGeometry& g = work.geometry;
     work.specials.resize(size_t(g.total(g.bytes)));
@@ -153,22 +153,22 @@ class LevelSource {
     return h;
   }
 
-  // The octaves that come back as the fill value; false where none do.
+  // Finds the range of octaves that decode to the fill value. False if there are none.
   bool octaves_of_fill_value(S& from, S& to) const {
     using Limits = std::numeric_limits<S>;
     const i32 dtype = header_.layout.dtype;
-    const double smallest = std::numeric_limits<double>::min();  // of those that octaves come back as
+    const double smallest = std::numeric_limits<double>::min();  // smallest magnitude that octaves decode to
     const double fill = number_of(dtype, header_.fill), v = __builtin_fabs(fill);
     if (!(v >= smallest && v < __builtin_inf()) || (fill < 0) != header_.negative) return false;
-    const double below = v - __builtin_fabs(number_of(dtype, header_.fill - 1));  // as far as the next number towards zero
-    const double margin = 1.5 * below / v + 2e-12;                                // rounding to the type, and that of the map
+    const double below = v - __builtin_fabs(number_of(dtype, header_.fill - 1));  // distance to the next number towards zero
+    const double margin = 1.5 * below / v + 2e-12;                                // rounding errors of the type and of the logarithm
     const bool largest = !(__builtin_fabs(number_of(dtype, header_.fill + 1)) < __builtin_inf());
     from = v == smallest ? Limits::lowest() : S(octaves_of(v) - margin);
     to = largest ? Limits::max() : S(octaves_of(v) + margin);
     return true;
   }
 
-  // Valid samples must not come back as the fill value. What is coded without loss never does.
+  // Keeps quantizers from reconstructing valid samples as the fill value. Lossless coding never does that.
   void keep_off_fill_value() {
     const i32 dtype = header_.layout.dtype;
     if (header_.quantizer != QuantizerKind::uniform && header_.step == 1) return;
@@ -177,9 +177,9 @@ class LevelSource {
       if (!octaves_of_fill_value(from, to)) return;
     } else {
       from = to = sample_of<S>(header_, header_.fill);
-      if (!is_floating(dtype)) {  // reconstructions outside the type's range are clamped to its ends
+      if (!is_floating(dtype)) {  // reconstructions outside the type's range are clamped
         using Limits = std::numeric_limits<S>;
-        const S fill = from, around = header_.quantizer == QuantizerKind::uniform ? S(0.5) : S(0);  // what rounds to it
+        const S fill = from, around = header_.quantizer == QuantizerKind::uniform ? S(0.5) : S(0);  // half the range that rounds to it
         from = fill == Limits::lowest() || bits_of<S>(header_, fill - S(1)) == header_.fill ? Limits::lowest() : fill - around;
         to = fill == Limits::max() || bits_of<S>(header_, fill + S(1)) == header_.fill ? Limits::max() : fill + around;
       }
@@ -200,7 +200,8 @@ class LevelSource {
     const Level &from = h_.level[l - 1], &to = h_.level[l];
     Buffer<T> out(to.samples() * h_.batch);
     const u64 rows = u64(to.n[0] * to.n[1] * to.n[2]) * h_.batch, rows_per_task = items_per_task(u64(to.n[3]));
-    constexpr i64 piece = 1 << 16;  // of a row of the finer level; even. Rows may be longer than an int can say
+    // Long rows are cut: their length may exceed an int. Even, as pieces of a row of the finer level.
+    constexpr i64 piece = 1 << 16;
     struct Row {
       Buffer<T> unused;
     };

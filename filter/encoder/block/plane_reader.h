@@ -1,6 +1,6 @@
-// The original samples of a block that is coded plane by plane (predict/sweep.h). Kernels read them from the array if they may, else they
-// are copied into the block. The next planes are prefetched a few cache lines at a time while others are coded: fetched all at once, they
-// would keep the encoder waiting.
+// Supplies the original samples of a block that is coded plane by plane (predict/sweep.h). Kernels read them directly from the array where
+// possible; otherwise they are copied into the block. The cache lines of the next planes are prefetched a few at a time while a plane is
+// coded: prefetching all at once would stall the encoder.
 #pragma once
 #include "predict/block_rows.h"
 #include "predict/sweep.h"
@@ -10,7 +10,7 @@ namespace stz {
 template <class S>
 class PlaneReader {
  public:
-  // `constant`: nobody writes to the grid meanwhile.
+  // `constant`: the grid is not written to meanwhile, so that kernels may read from it.
   PlaneReader(BlockWork<S>& work, const GridPart<const S>& grid, int axis, bool constant)
       : g_(work.geometry), grid_(grid), axis_(axis), values_(work.values.data()), direct_(constant && g_.split_mask >> 3 & 1) {
     for (int c = g_.classes.count; c-- > 0;) first_[g_.classes.mask[c] >> axis & 1] = g_.classes.mask[c];
@@ -21,12 +21,12 @@ class PlaneReader {
     }
   }
 
-  // Makes the samples of plane j of a class ready for a task.
+  // Prepares the samples of plane j of a class for a task.
   void prepare(int cls, i64 j, ClassTask<S>& task) {
     const int parity = cls >> axis_ & 1;
     const i64 plane = 2 * j + parity;
     const bool direct = direct_ && may_read(plane);
-    if (cls == first_[parity]) {  // of the classes that have samples on the plane
+    if (cls == first_[parity]) {  // the first class with samples on this plane
       begun_++;
       if (!direct) load_block(g_, grid_, values_, Planes{axis_, plane, plane + 1});
     }
@@ -46,7 +46,7 @@ class PlaneReader {
     at[size_t(axis_)] = plane;
     return at;
   }
-  // Whether the samples that kernels read beyond the last row of a plane are still in the array.
+  // Kernels read row_slack samples beyond the last row of a plane. Whether these are still in the array.
   bool may_read(i64 plane) const {
     Index last;
     for (size_t a = 0; a < axes; a++) last[a] = g_.box.size[a] - 1;
@@ -65,15 +65,15 @@ class PlaneReader {
     at[3] = cls >> 3 & 1;
     task.originals = row(at);
   }
-  // The rows to prefetch now, or null.
+  // The rows to prefetch during the next task, or null.
   RowsAhead* rows_ahead() {
     if (ahead_.rows > 0) return &ahead_;
-    const size_t parts = axis_ == 0 ? size_t(g_.box.size[1]) : 1;  // of a plane, whose rows are equally far apart
+    const size_t parts = axis_ == 0 ? size_t(g_.box.size[1]) : 1;  // a plane is prefetched in parts whose rows are equally far apart
     asked_ = std::max(asked_, begun_ * parts);
     if (asked_ >= std::min(order_.size(), begun_ + planes_ahead) * parts) return nullptr;
     Index first = first_of(order_[asked_ / parts]);
     if (axis_ == 0) first[1] = i64(asked_ % parts);
-    // there are 7/4 as many rows of classes as of the block, or more; a little more than that many lines is soon enough
+    // There are at least 7/4 as many rows of classes as rows of the block, so 4/7 of a row's lines for each would do; 3/4 is safe.
     const int size = int(g_.box.size[3] * i64(sizeof(S)));
     ahead_ = {reinterpret_cast<const char*>(row(first)), std::ptrdiff_t(grid_.box.size[3]) * std::ptrdiff_t(sizeof(S)), g_.box.size[2],
               size, size / 64 * 3 / 4 + 1};
@@ -86,10 +86,10 @@ class PlaneReader {
   const int axis_;
   S* const values_;
   const bool direct_;
-  int first_[2] = {-1, -1};  // class of either parity that comes first
-  std::vector<i64> order_;   // of planes, in which they are begun
+  int first_[2] = {-1, -1};  // the first class of either parity
+  std::vector<i64> order_;   // of planes, as they are begun
   size_t begun_ = 0;         // planes
-  size_t asked_ = 0;         // parts of planes
+  size_t asked_ = 0;         // parts of planes that were prefetched
   RowsAhead ahead_;
 };
 

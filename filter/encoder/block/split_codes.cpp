@@ -5,12 +5,12 @@
 namespace stz {
 namespace {
 
-constexpr int bits_of_bytes = 8;  // without so many, no code that is a byte has any left: kernels shift by no more
+constexpr int bits_of_bytes = 8;  // removing this many bits leaves nothing of a byte code; kernels shift by at most this
 
 inline u64 size_of(i64 code) { return u64(code < 0 ? -code : code); }
 inline i64 without_bits(i64 code, int bits) { return code < 0 ? -i64(size_of(code) >> bits) : code >> bits; }
 
-// What a refinement adds, for codes of any size: of one that is 0 so far the code, of others the bits.
+// What a refinement adds to a code of any size: the new code if it was 0 before, else its next bits.
 struct Added {
   i64 code;
   u64 bits;
@@ -22,7 +22,7 @@ inline Added added_to(i64 code, int before, int after) {
   return {known ? 0 : without_bits(code, after), size_of(code) >> after & ((u64(1) << (before - after)) - 1), known};
 }
 
-// More than 7 bits at once: of numbers, one after the other.
+// For more than 7 bits: as numbers, one by one.
 template <class Code>
 void refine_numbers(const ClassCodes<Code>& whole, const u8* context, size_t n, int before, int after, RefinedCodes<Code>& refined) {
   refined.codes.numbers.resize(n + row_slack);
@@ -90,7 +90,7 @@ void refine_codes(const ClassCodes<Code>& whole, const u8* context, size_t n, in
   } else {
     code_kernels<Code>().refine(whole.numbers.data(), n, before, after, added.bytes.data(), low, known);
   }
-  // masked samples have code 0 and are never known
+  // Masked samples have code 0 and are never known.
   refined.count = kernels().bytes.pack_fields(low, known, n, refined.bits.data());
   for (size_t i = 0; i < n; i++) refined.context[i] = u8(context[i] | known[i]);
 }

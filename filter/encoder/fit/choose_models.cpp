@@ -13,7 +13,7 @@ namespace {
 
 constexpr int scales = scale_limit;
 
-// Cost in bits of a bin of sizes under every direct and value table, and of a zero under every table of zero runs.
+// Bits of each size bin under every direct and value table, and of a zero under every zero-run table.
 struct Costs {
   float direct[shapes][scales][size_bins];
   float value[value_tables][size_bins];
@@ -23,7 +23,7 @@ struct Costs {
 u64 bin_value(int bin) {
   if (bin < 64) return u64(bin);
   int e = 6 + (bin - 64) / 4;
-  return (u64(4 | (bin & 3)) << (e - 2)) + (u64(1) << (e - 3));  // the middle
+  return (u64(4 | (bin & 3)) << (e - 2)) + (u64(1) << (e - 3));  // the middle of the bin
 }
 
 float symbol_cost(const CodeTable& t, u64 v) {
@@ -35,7 +35,7 @@ float symbol_cost(const CodeTable& t, u64 v) {
 }
 
 const Costs& costs() {
-  static std::atomic<const Costs*> made;  // never freed: nothing may run when the process ends
+  static std::atomic<const Costs*> made;  // never freed: no destructor may run at exit
   return made_once(made, [] {
     auto c = std::make_unique<Costs>();
     for (int bin = 0; bin < size_bins; bin++) {
@@ -68,11 +68,11 @@ const Costs& costs() {
   });
 }
 
-// The codes of one context: the bins that are not empty.
+// The codes of one context: the non-empty bins.
 struct Histogram {
   int used = 0, bin[size_bins];
   double n_log2 = 0;                                   // sum of count * log2(count)
-  double count[size_bins], total = 0, zeros, sum = 0;  // `sum` of sizes
+  double count[size_bins], total = 0, zeros, sum = 0;  // `sum`: of sizes
   Histogram(const u32* counts, int bins) : zeros(counts[0]) {
     for (int b = 0; b < bins; b++) {
       if (!counts[b]) continue;
@@ -105,14 +105,14 @@ double model_bits(const Histogram& h, const Model& m) {
   return h.bits(costs().direct[m.shape][m.scale]);
 }
 
-// What no model beats: the entropy of the bins, the signs and the place in the bin.
+// A lower bound for all models: the entropy of the bins, plus signs and positions in bins.
 double least_bits(const Histogram& h) {
   double bits = h.total * rough_log2(h.total) + (h.total - h.zeros) - h.n_log2;
   for (int k = h.used; k-- > 0 && h.bin[k] >= 64;) bits += h.count[k] * (4 + (h.bin[k] - 64) / 4);
   return bits;
 }
 
-// The lowest of bits_of(k), low <= k <= high, which falls and rises once: downhill from `start` in steps of 2, then of 1.
+// The minimum of bits_of(k), low <= k <= high, for a function that falls, then rises. Walks downhill from `start` in steps of 2, then 1.
 template <class F>
 int downhill(int start, int low, int high, double& bits, F bits_of) {
   int at = std::clamp(start, low, high);
@@ -132,14 +132,14 @@ int downhill(int start, int low, int high, double& bits, F bits_of) {
   return at;
 }
 
-// The cheapest model, but for local minima.
+// The cheapest model, except that it may be a local minimum.
 Model cheapest(const Histogram& h, const ModelChoice& choice, double& bits) {
   Model best;
   bits = 1e300;
   const double mean = h.sum / h.total;
   const int t = (mean < 1e12 ? mean_index(u64(mean * 65536) + 1, 65536) : mean_index(u64(mean), 1)) - 49;
   const int widest = std::min(scales - 1, unshifted_scales + 4 * choice.max_shift - 1);
-  // from short tails to long ones: where longer ones are no better, still longer ones are not tried
+  // From short tails to long ones: if longer tails are no better, still longer ones are not tried.
   auto direct = [&](int shape, int start) {
     double b;
     const int scale = downhill(start, 0, widest, b, [&](int k) { return h.bits(costs().direct[shape][k]); });
@@ -216,7 +216,7 @@ template void CodeHistogram::add(const ClassCodes<i64>&, size_t, const u8*, size
 const ClassHistogram& CodeHistogram::result() {
   const int end = std::min(largest_ + 1, int(byte_escape));
   for (int k = 0; k < contexts && largest_ >= 0; k++) {
-    u32 sum[byte_escape + 2] = {};  // zig-zag: 2 m - 1 and 2 m have the size m
+    u32 sum[byte_escape + 2] = {};  // zig-zag numbers 2 m - 1 and 2 m have size m
     for (int z = 0; z < end; z++) sum[z] = bytes_[0][k][z] + bytes_[1][k][z];
     histogram_.count[k][0] += sum[0];
     for (int m = 1; m <= end / 2; m++)
@@ -245,8 +245,8 @@ template void add_up<i32>(const ClassHistogram&, u64&, u64&);
 template void add_up<i64>(const ClassHistogram&, u64&, u64&);
 
 double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, const ModelChoice& choice, ClassParameters& p) {
-  constexpr double naming = 9;  // bits that it costs to name a model, about
-  constexpr double chance = 2;  // and what the best of many models gains in a sample by chance
+  constexpr double naming = 9;  // approximate bits to name a model
+  constexpr double chance = 2;  // bits that the best of many models gains in a sample by chance
   double total = 0;
   for (int k = 0; k < contexts; k++) {
     Model base = predicted[k];

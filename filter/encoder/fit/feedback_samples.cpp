@@ -6,7 +6,7 @@
 namespace stz {
 namespace {
 
-// A window that large shows most of what is before a sample, and is small enough for several of them.
+// Extents of windows: large enough to contain most samples before a sample, small enough for several windows.
 Index window_size(const Index& n) {
   int rank = 0;
   for (i64 k : n) rank += k > 1;
@@ -19,7 +19,7 @@ Index window_size(const Index& n) {
   return size;
 }
 
-// Places of windows, spread over all boxes: calls visit(number of the box, first index, extent).
+// Places windows, spread over all boxes. Calls visit(number of the box, first index, extent).
 template <class S, class F>
 void place_windows(const std::vector<SampledBox<S>>& boxes, int cls, u64 wanted, F visit) {
   u64 all = 0, seed = 1;
@@ -56,9 +56,9 @@ void add(FeedbackSums& sums, const FeedbackSums& more) {
     for (int i = 0; i < FeedbackSums::pitch * FeedbackSums::pitch; i++) sums.products[parity][i] += more.products[parity][i];
 }
 
-// Of samples behind one another.
+// The sum of |v| over n samples.
 float sum_of_sizes(const float* v, size_t n) {
-  constexpr size_t lanes = 8;  // that do not wait for one another
+  constexpr size_t lanes = 8;  // independent sums, to hide latency
   float sum[lanes] = {}, rest = 0;
   size_t x = 0;
   for (; x + lanes <= n; x += lanes)
@@ -100,7 +100,7 @@ void FeedbackTrials::add_window(SampledBox<S>& box, int cls, const ClassParamete
   const BlockGeometry& g = work.geometry;
   const Index whole = g.counts(cls), &low = window.low, &n = window.n;
   const u8* mask = work.mask_or_null(cls);
-  const ClassPlan<S>& plan = work.plan(cls, p);  // made before, for the contexts
+  const ClassPlan<S>& plan = work.plan(cls, p);  // already made, for the contexts
   const size_t row = size_t(n[3]), even = (row + 1) / 2, pitch = size_t(window.pitch());
   Buffer<RealOf<S>> prediction(row + row_slack);
   Buffer<float> difference(row);
@@ -129,7 +129,7 @@ void FeedbackTrials::add_window(SampledBox<S>& box, int cls, const ClassParamete
     std::fill(out[0] + even, out[0] + pitch, none);
     std::fill(out[1] + row / 2, out[1] + pitch, none);
     u8 *const even_context = context_out[0], *const odd_context = context_out[1];
-    for (size_t x = 0; x < pitch; x += 16) {  // what is behind the row has no samples
+    for (size_t x = 0; x < pitch; x += 16) {  // behind the row there are no samples
       u8 both[32];
       memcpy(both, context + 2 * x, sizeof both);
       for (size_t i = 0; i < 16; i++) even_context[x + i] = u8(both[2 * i] << 4);
@@ -184,11 +184,12 @@ void FeedbackTrials::count_codes(const Window& window, u32* count) const {
   const u8* const key = keys_.data() + window.first;
   for (size_t i = 0; i < 2 * window.of_parity(); i += 8) {
     const u64 v = load_le<u64>(key + i);
-    for (u32 k = 0; k < 8; k++) count[(k & 3) << 8 | (v >> (8 * k) & 255)]++;  // in turn: a run of the same would wait for its counter
+    // four counters in turn, so that runs of equal codes do not wait for each other
+    for (u32 k = 0; k < 8; k++) count[(k & 3) << 8 | (v >> (8 * k) & 255)]++;
   }
 }
 
-// Entropy, signs and the place in the bin.
+// Entropy, signs and positions in bins.
 double FeedbackTrials::bits() const {
   constexpr int bins = 16;
   u32 count[256] = {};

@@ -5,7 +5,7 @@
 
 namespace stz {
 
-// Rows are not a power of two apart: they would share the sets of a cache.
+// The pitch avoids powers of two, for which rows would share cache sets.
 FitSamples::FitSamples(int groups, size_t capacity)
     : max_(groups),
       capacity_((capacity + fit_run - 1) / fit_run * fit_run + fit_run),
@@ -71,7 +71,7 @@ STZ_INSTANTIATE(i64)
 
 namespace {
 
-// Eliminates below the diagonal of n rows of n + 1 numbers, the right side last; the upper triangle of a symmetric matrix is given.
+// Gaussian elimination of n rows of n + 1 numbers, right-hand side last. Only the upper triangle of the symmetric matrix is used.
 void eliminate(double* a, int n) {
   const int pitch = n + 1;
   for (int i = 0; i < n; i++) {
@@ -90,7 +90,7 @@ void eliminate(double* a, int n) {
   }
 }
 
-// The first k unknowns of an eliminated system of n, the rest left out. False if they are not usable weights.
+// Solves for the first k unknowns of an eliminated system of n, without the others. Returns false if they are not usable as weights.
 bool solve(const double* a, int n, int k, double* x) {
   const int pitch = n + 1;
   for (int i = k - 1; i >= 0; i--) {
@@ -108,7 +108,8 @@ bool solve(const double* a, int n, int k, double* x) {
 class ClassFit {
  public:
   ClassFit(FitSamples& s, const FitOptions& o) : s_(s), o_(o), n_(int((s.count_ + fit_run - 1) / fit_run * fit_run)) {
-    // The group means' own mean of the cubics is 0, so the last group of faces at +-3 adds nothing.
+    // Group means are relative to the mean of the cubics, so their own mean of the cubics is 0 and the last group of faces at +-3 is
+    // redundant.
     for (int g = 0; g < s.groups_; g++) {
       s.pad(s.row(g), s.count_);
       if (g == 2 * o.odd - 1) continue;
@@ -117,7 +118,7 @@ class ClassFit {
     }
     s.pad(s.target(), s.count_);
     scale_ = double(o.class_samples) / double(s.count_);
-    // what a weight costs because it was found on some of the samples only, and what it costs to name
+    // The cost of a weight because it was fitted to a sample only.
     per_weight_ = 1.44 * std::max(0.0, scale_ - 1);
   }
 
@@ -128,9 +129,9 @@ class ClassFit {
     cost(zero, 0, 0, soft);
     double start = plain;
     consider({}, plain * scale_ + 1);
-    int weights = 0;  // of which residuals
+    int weights = 0;  // number of the array with weights of the best residuals
     const ClassParameters* c = o_.coarser;
-    // an axis of one sample at the coarser level makes its groups other ones
+    // If an axis has one sample at the coarser level, its groups are different ones.
     if (c && c->precision && c->groups == groups_of(c->stencil)) {
       float w[max_groups] = {};
       const double unit = 1.0 / double(i64(1) << c->precision);
@@ -151,18 +152,18 @@ class ClassFit {
   int groups_of(u8 stencil) const {
     return stencil == stencil_standard ? o_.standard_groups : stencil == stencil_wide ? o_.wide_groups : o_.long_groups;
   }
-  // `weights`: the array that takes those of the residuals; negative for none
+  // `weights`: number of the array that receives the residuals' weights; negative: none.
   double cost(const float* c, int columns, int weights, float soft = 1) {
     return kernels().fit.cost(column_, columns, s_.target(), c, n_, soft, weights < 0 ? nullptr : s_.weight(weights));
   }
-  // Residuals count by 1 / (soft + |residual|)^2 with this: `times` their typical size, which the cost tells, so that no fit confirms
-  // itself because what it happens to predict well outweighs all else.
+  // Residuals are weighted by 1 / (soft + |residual|)^2, where `soft` is `times` their typical size, derived from the cost. It keeps
+  // residuals that a fit happens to predict well from dominating the next one.
   float soft_of(double cost, double times) const {
     const double mean = std::min(cost / double(s_.count_), 50.0);
     const int octave = int(mean);
     return float(1 + times * (double(u64(1) << octave) * (1 + (mean - octave)) - 1));
   }
-  // Wider stencils take longer, both ways: where there are bits to speak of (a quarter per sample), they have to save some.
+  // Wider stencils slow down encoder and decoder. If there are more bits than a quarter per sample, they have to save some of these.
   double with_effort(StencilId stencil, double bits) const {
     return stencil == stencil_standard ? bits : bits + o_.wide_saves * std::max(0.0, bits - 0.25 * double(o_.class_samples));
   }
@@ -175,7 +176,7 @@ class ClassFit {
 
   struct Solution {
     int columns = 0;
-    double cost = 1e300;  // in samples
+    double cost = 1e300;  // on the samples of the fit
     float c[max_groups];
   };
 
@@ -201,7 +202,7 @@ class ClassFit {
         if (best.columns <= 0 || !solve(a_, n, best.columns, x)) continue;
         Solution trial;
         for (int g = 0; g < best.columns; g++) trial.c[g] = float(x[g]);
-        const int spare = next == weights ? (weights + 1) % 3 : 3 - weights - next;  // of the three arrays
+        const int spare = next == weights ? (weights + 1) % 3 : 3 - weights - next;  // the one of three arrays that is free
         const double c = cost(trial.c, best.columns, spare, soft_of(lowest, 1));
         if (c < reached) {
           reached = c;
@@ -211,7 +212,7 @@ class ClassFit {
         best.cost = c;
         std::copy(trial.c, trial.c + best.columns, best.c);
       }
-      // the stencil that will be the cheapest
+      // Continue with the stencil that will be cheapest.
       double cheapest = 1e300;
       int choice = first;
       for (int s = first; s <= last; s++) {
@@ -229,7 +230,7 @@ class ClassFit {
     quantised(StencilId(first), solutions[first], n);
   }
 
-  // What rounding the weights costs, by the quadratic form of the last elimination of n unknowns.
+  // The cost of rounding the weights, from the quadratic form of the last elimination with n unknowns.
   double rounding(const Solution& s, int n, double unit) const {
     double error[max_groups], sum = 0;
     for (int i = 0; i < s.columns; i++) error[i] = double(s.c[i]) - round_even(double(s.c[i]) * unit) / unit;
@@ -273,7 +274,7 @@ class ClassFit {
     return bits;
   }
 
-  static constexpr double settled = 0.01;  // of the cost: less is no progress
+  static constexpr double settled = 0.01;  // relative gain below which iterations stop
 
   FitSamples& s_;
   const FitOptions& o_;

@@ -7,21 +7,22 @@ namespace stz {
 namespace {
 
 constexpr u64 fewest_for_feedback = 128;
-constexpr double bits_of_weight = 6;                                              // that name one
-constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // rounded, magnitudes are below 2
-constexpr double least_progress = 0.001;                                          // a trial that saves less is the last
-constexpr double longer_step = 1.3;  // of weights from trial to trial: each brings them by a part of what is missing nearer to their limits
-constexpr double hope = 2;           // what feedback may save, of what weights from residuals without it promise
-constexpr double least_gain_of_numbers = 0.01;  // where codes are numbers, feedback takes long
-constexpr int nearness = 1;                     // of weights that need no other trial
-// of codes that are to be bytes: the mean that is called largest_byte_mean, and the share of wide ones
+constexpr double bits_of_weight = 6;                                              // to name one
+constexpr double largest_weight = 127.49 / (1 << FeedbackParameters::unit_bits);  // when rounded, magnitudes are below 2
+constexpr double least_progress = 0.001;                                          // a trial that saves less is the last one
+// Extrapolates weights from trial to trial, because each trial only moves them part of the way to their limits.
+constexpr double longer_step = 1.3;
+constexpr double hope = 2;                      // feedback may save this multiple of what weights fitted without feedback promise
+constexpr double least_gain_of_numbers = 0.01;  // feedback takes long if codes are numbers
+constexpr int nearness = 1;                     // of weights that need no further trial
+// Limits for codes as bytes: the mean that corresponds to largest_byte_mean, and the share of wide codes.
 constexpr double largest_mean_size = 16, widest_share = 1.0 / 300;
 static_assert(largest_byte_mean == 81 + 4 * 4);
 
 using Products = const double[FeedbackSums::pitch * FeedbackSums::pitch];
 
-// Solves for the `count` weights of weighted least squares; `left`: the share of the squares that they leave. False if there is no use in
-// them.
+// Solves weighted least squares for `count` weights. `left`: the share of the squares that remains. Returns false if the weights are
+// useless.
 bool solve(Products& products, int count, double* weight, double& left) {
   constexpr int pitch = FeedbackSums::pitch;
   double a[pitch][pitch];
@@ -47,14 +48,14 @@ bool solve(Products& products, int count, double* weight, double& left) {
   return true;
 }
 
-// The finest unit of residuals of that mean size in which hardly any is out of range.
+// The finest unit in which residuals of this mean size are hardly ever out of range.
 u8 residual_bits(double mean) {
   int bits = FeedbackParameters::least_bits;
   while (bits < FeedbackParameters::most_bits && (16 * mean + 2) * (2 << bits) < 32767) bits++;
   return u8(bits);
 }
 
-// The weights that a trial with those of p calls for; false if there is no use in them. `gain`: bits that they save, per sample.
+// Computes the weights that follow from a trial with those of p. `gain`: bits saved per sample. Returns false if they are useless.
 bool fit_weights(const FeedbackTrials& trials, const FeedbackSums& sums, FeedbackParameters& p, double& gain) {
   constexpr double unit = 1 << FeedbackParameters::unit_bits;
   const int terms = trials.terms();
@@ -64,7 +65,7 @@ bool fit_weights(const FeedbackTrials& trials, const FeedbackSums& sums, Feedbac
   for (int parity : {0, 1}) {
     double weight[FeedbackTrial::most_columns] = {}, left;
     if (!solve(sums.products[parity], terms + parity, weight, left)) return false;
-    gain -= 0.25 * rough_log2(left);  // of half of the samples
+    gain -= 0.25 * rough_log2(left);  // half of the samples
     auto name = [&](double w, i16& named) {
       const double units = double(named) + step * (w * unit - double(named));
       named = i16(round_even(std::clamp(units, -double(FeedbackParameters::largest), double(FeedbackParameters::largest))));
@@ -76,7 +77,7 @@ bool fit_weights(const FeedbackTrials& trials, const FeedbackSums& sums, Feedbac
   return p.any;
 }
 
-// Are all weights nearly the same?
+// Whether all weights are nearly equal.
 bool near(const FeedbackParameters& a, const FeedbackParameters& b) {
   int most = abs(a.beside - b.beside);
   for (int parity : {0, 1})
@@ -94,10 +95,10 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
   if (trials.samples() < fewest_for_feedback) return best;
   const double samples = double(trials.samples()), scale = double(options.class_samples) / samples;
   const int weights = 2 * trials.terms() + 1;
-  // what they need to be named, and what they gain on the samples that they are fitted on and nowhere else
+  // The cost of naming the weights, and what they gain only on the samples that they are fitted to.
   const double costs = bits_of_weight * weights + 1.44 * std::max(0.0, scale - 1) * weights / 4;
   FeedbackSums sums = trials.run(next);
-  // what is seen of the class's own codes tells more than the coarser level's
+  // The class's own codes are better evidence than the coarser level.
   best.as_bytes = options.may_be_bytes && sums.size <= largest_mean_size * samples && sums.wide <= widest_share * samples;
   next.all_codes = !best.as_bytes;
   if (best.as_bytes) next.bits = residual_bits(sums.size / samples);
@@ -117,7 +118,7 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
     }
     const FeedbackParameters last = next;
     if ((settled && t > 1) || !fit_weights(trials, sums, next, gain) || near(next, last)) break;
-    // what the last trial calls for is better still
+    // The weights that follow from the last trial are better still.
     if (t + 1 == options.trials && !settled) best.parameters = next;
   }
   return best;

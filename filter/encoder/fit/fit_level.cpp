@@ -12,22 +12,23 @@
 namespace stz {
 namespace {
 
-// Levels of at most that many are learned whole; fuzzers and tests of faults have small arrays, and reach the path of large ones as well.
+// Levels with at most this many samples are fitted to all of them. Fuzzing and fault tests use small arrays, and must reach the path of
+// large ones too.
 #if defined(STZ_FUZZING) || defined(STZ_FAULTS)
 constexpr u64 exact_samples = 1u << 11;
 #else
 constexpr u64 exact_samples = 1u << 20;
 #endif
-constexpr u64 modelled_samples = 1 << 14;  // of a class, for its mean and its models
+constexpr u64 modelled_samples = 1 << 14;  // samples of a class for its mean and models
 constexpr int modelled_run = 64;
 
-// Codes of a class in all boxes whose contexts are known, of which some tell its mean and its models.
+// Counts codes of a class in the boxes, whose contexts are known; up to `want` of them for its mean and models.
 template <class S>
 const ClassHistogram& count_codes(const std::vector<SampledBox<S>>& boxes, int cls, u64 want, CodeHistogram& histogram) {
   histogram.clear();
   u64 samples = 0;
   for (const SampledBox<S>& box : boxes) samples += box.work.geometry.samples(cls);
-  // pieces of equal length, at a random place in each of as many parts
+  // Take pieces of equal length, one at a pseudo-random place in each of as many equal parts.
   u64 part = 0, passed = 0;
   const u64 pieces = samples / modelled_run, wanted = want / modelled_run;
   for (const SampledBox<S>& box : boxes) {
@@ -50,7 +51,7 @@ const ClassHistogram& count_codes(const std::vector<SampledBox<S>>& boxes, int c
   return histogram.result();
 }
 
-// The mean |code| of a class and its models. Returns its size in bits. Large classes are judged by a part of their codes.
+// Finds the mean |code| of a class and its models. Returns its size in bits. Large classes are judged by some of their codes.
 template <class S>
 double fit_models(const LevelSource<S>& source, const ParameterState& state, std::vector<SampledBox<S>>& boxes, bool exact, size_t l,
                   int cls, CodeHistogram& counted, ClassParameters& p) {
@@ -58,14 +59,14 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
   const ClassHistogram& histogram = count_codes(boxes, cls, modelled_samples, counted);
   u64 sum = 0, count = 0;
   add_up<Code>(histogram, sum, count);
-  // few codes that are not zero say little
+  // A few nonzero codes are not representative.
   if (sum < modelled_samples / 2 && count >= modelled_samples / 2) {
     count_codes(boxes, cls, 8 * modelled_samples, counted);
     sum = count = 0;
     add_up<Code>(histogram, sum, count);
   }
   p.mean = mean_index(sum, count);
-  // a part may miss what is rare, and an outlier needs its code: no codes at all is for classes known to be zero
+  // A sample may miss rare codes, and an outlier needs a code. So the mean is 0 only if all codes are known to be zero.
   auto only_zeros = [&] {
     for (const SampledBox<S>& box : boxes) {
       const ClassCodes<Code>& codes = box.work.codes[cls];
@@ -84,7 +85,7 @@ double fit_models(const LevelSource<S>& source, const ParameterState& state, std
   return choose_models(histogram, scale, predicted, {max_model_shift(8 * int(sizeof(Code)))}, p) * scale;
 }
 
-// The same for what a refinement adds to codes that are zero so far. Its bits of other codes need no model.
+// The same for what a refinement adds to zero codes. The bits that it adds to other codes need no model.
 template <class S>
 double fit_refined_models(const LevelSource<S>& source, const RefinedCodeState& state, const std::vector<SampledBox<S>>& boxes, size_t l,
                           int cls, size_t number, const FittedRefinement& refinement, const AddedBits& of_class, CodeHistogram& histogram,
@@ -117,7 +118,7 @@ double fit_refined_models(const LevelSource<S>& source, const RefinedCodeState& 
   return scale * (bits + choose_models(counted, scale, predicted, choice, p));
 }
 
-// The refinements of a level, as the header has them.
+// The refinements of a level, from the header.
 std::vector<FittedRefinement> refinements_of(const Layers& layers, size_t l) {
   std::vector<FittedRefinement> refinements(layers.refinements());
   for (size_t r = 0; r < refinements.size(); r++) {
@@ -141,7 +142,7 @@ FeedbackOptions feedback_options(const LevelSource<S>& source, size_t l, int cls
   return options;
 }
 
-// Parameters and bits of what refinements add to the c-th class, which is coded. `so_far`: the parameters that they build on.
+// Fits what refinements add to the c-th class, which is coded already. `so_far`: the parameters that they build on.
 template <class S>
 void fit_refinements(const LevelSource<S>& source, ParameterState& so_far, size_t l, int c, Team& team, CodeHistogram& histogram,
                      BinaryEncoder& unused, FittedLevel<S>& fitted) {
@@ -200,7 +201,7 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
     ClassParameters& p = fitted.parameters[cls];
     p = fits.fit(so_far, cls);
     p.unknown_bits = unknown_bits;
-    // the coarser level tells what codes to expect: half as large ones, as a rule
+    // The coarser level tells how large codes will be: usually half as large as its own.
     bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), whole_mean(so_far.coarser[cls]) - 4);
     for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
@@ -216,10 +217,10 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
       leave_out_bits(p, cls, box.work);
     });
     fitted.bits += fitted.class_bits[cls] = fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
-    write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // what later classes build on
+    write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // later classes build on these parameters
     fit_refinements(source, so_far, l, c, team, histogram, unused, fitted);
   }
-  // those of the last class, which a sample has no use for; where all split axes have an offset a level may have no class at all
+  // The activities of the last class, which are not needed for samples. If all split axes have an offset, a level may have no class.
   if (fitted.exact && classes.count) {
     const int last = classes.mask[classes.count - 1];
     for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });

@@ -7,21 +7,22 @@
 namespace stz {
 namespace {
 
-constexpr size_t most_levels = 3;     // the finest ones: more hold few of the bytes
-constexpr double split_share = 1.0;   // of the bits of a code: what the base layer and each refinement share evenly
-constexpr int fewest_added_bits = 2;  // that the last refinement adds at level 0; those before it, one at least
+constexpr size_t most_levels = 3;     // the finest levels; coarser ones hold few of the bytes
+constexpr double split_share = 1.0;   // of the bits of a code: shared evenly by base layer and refinements
+constexpr int fewest_added_bits = 2;  // that the last refinement adds at level 0; earlier ones add at least one
 constexpr u64 roughness_probes = 1024;
-constexpr double bits_of_flat_axes = 4;  // where no axis is long enough to be judged
-constexpr double fewest_known = 1;  // bits of a code of a coarser level that the base layer keeps: the finer level's contexts need them
+constexpr double bits_of_flat_axes = 4;  // used if no axis is long enough to be judged
+// Bits of a coarser level's code that the base layer keeps, because the finer level's contexts need them.
+constexpr double fewest_known = 1;
 
-// What a sample of a level costs about.
+// The approximate bits per sample of a level.
 template <class S>
 double bits_of_level(const LevelSource<S>& source, size_t l) {
   const RoughnessSum sum = Roughness<S>(source, l).of_level(roughness_probes);
   return sum.samples ? sum.mean() : bits_of_flat_axes;
 }
 
-// Of the lowest bits of level 0, those that are unknown with one layer, with two, ...: an even share of the bits of a sample.
+// The unknown lowest bits of level 0 with one layer, with two, ...: even shares of the bits of a sample.
 template <class S>
 std::vector<int> even_cuts(const LevelSource<S>& source, int wanted) {
   const double bits = bits_of_level(source, 0);
@@ -42,7 +43,7 @@ Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source) {
   const int most = plan.header.sample == SampleType::f32 ? 24 : 54;
   std::vector<int> most_of_level(levels, most);
   for (size_t l = 1; l < levels; l++) most_of_level[l] = int(std::clamp<double>(bits_of_level(source, l) - fewest_known, 0, most));
-  // Each coarser level lacks one bit less: its errors spread.
+  // Each coarser level lacks one bit less, because its errors spread.
   auto unknown = [&](size_t cut, size_t l) { return std::clamp(std::min(most, cuts[cut]) - int(l), 0, most_of_level[l]); };
   Layers layers;
   layers.missing.resize(levels);
@@ -51,7 +52,7 @@ Layers plan_layers(const Plan<S>& plan, const LevelSource<S>& source) {
     for (size_t l = 0; l < levels; l++) added[l] = u8(unknown(cut, l) - unknown(cut + 1, l));
     if (added[0]) layers.added.push_back(std::move(added));
   }
-  constexpr double unmeasured = __builtin_inf();  // until precision/ has decoded them
+  constexpr double unmeasured = __builtin_inf();  // until precision/ has decoded the layers
   layers.errors.assign(layers.refinements() + 1, {unmeasured, unmeasured});
   return layers;
 }

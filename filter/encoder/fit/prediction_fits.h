@@ -1,4 +1,4 @@
-// Fits the predictions of the parity classes of a level from its boxes: stencils, weights or medians (encoder only).
+// Fits the predictions of the parity classes of a level to its boxes: stencils, weights or medians. Encoder only.
 #pragma once
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace stz {
 
-// Offsets of taps, made anew where the layout of boxes changes.
+// Offsets of taps; recomputed only if the layout of boxes changes.
 class LastLaidOut {
  public:
   template <class F>
@@ -22,13 +22,13 @@ class LastLaidOut {
   const BlockGeometry* made_for_ = nullptr;
 };
 
-// Raster number of a sample of a class in its box.
+// The raster index of a sample of a class in its box.
 inline size_t number_in_class(const BlockGeometry& g, int cls, const Index& at) {
   const Index to = g.counts(cls);
   return size_t(((at[0] * to[1] + at[1]) * to[2] + at[2]) * to[3] + at[3]);
 }
 
-// Fits the predictions of the classes of a level, in coding order.
+// Fits the predictions of the classes of a level in coding order.
 template <class S>
 class PredictionFits {
  public:
@@ -39,7 +39,7 @@ class PredictionFits {
         effort_(source.effort()),
         wide_saves_(l > 0   ? 0
                     : exact ? effort_.wide_saves / 5
-                            : effort_.wide_saves),  // level 0 is where the time goes
+                            : effort_.wide_saves),  // level 0 takes most of the time
         widest_(widest),
         active_(boxes[0].work.geometry.active_mask),
         samples_(most_groups(), most_samples()) {}
@@ -65,10 +65,10 @@ class PredictionFits {
   }
 
  private:
-  static constexpr u64 fewest_in_class = 48;     // smaller classes take the mean of the cubics
-  static constexpr double enough_bits = 4000;    // that the samples of a fit should cost
-  static constexpr u64 median_samples = 256;     // tell whether a median may be worth looking at;
-  static constexpr u64 few_median_samples = 64;  // the same where the last class's were far from it
+  static constexpr u64 fewest_in_class = 48;     // smaller classes use the mean of the cubics
+  static constexpr double enough_bits = 4000;    // cost of the samples of a fit, in bits, that suffices
+  static constexpr u64 median_samples = 256;     // samples to decide whether a median is worth a closer look
+  static constexpr u64 few_median_samples = 64;  // the same if medians of the previous class were far worse
 
   struct Run {  // kept for the medians
     const S* row;
@@ -77,7 +77,7 @@ class PredictionFits {
     int n;
   };
 
-  // Samples of a class of n that its weights are fitted on.
+  // Number of samples to fit the weights of a class of n samples to.
   static u64 fitted_samples(u64 n, const Effort& effort) {
     if (n <= effort.fewest_fitted) return n;
     u64 square_root = 1;
@@ -126,7 +126,7 @@ class PredictionFits {
     restart();
     collect_spread(want, 1);
     if (want == all) return;
-    // masked samples do not count, and where nearly all residuals are small it takes more of them to learn from
+    // Masked samples do not count. If nearly all residuals are small, more samples are needed.
     const u64 got = samples_.count();
     const double learned = samples_.cost_of_cubics() / enough_bits;
     u64 more = want;
@@ -152,7 +152,7 @@ class PredictionFits {
     }
   }
 
-  // A median is looked at closely only where a few samples promise that it wins.
+  // Examines a median with all samples only if a few samples suggest that it wins.
   void try_medians(int cls, const FitOptions& options, Fit& best) {
     const double scale = double(options.class_samples), least = best.bits / scale;
     if (best.bits < 60) return;
@@ -185,7 +185,7 @@ class PredictionFits {
   const int active_;
   FitSamples samples_;
   std::vector<Run> runs_;
-  bool medians_far_ = false;  // did they cost far more in the class before?
+  bool medians_far_ = false;  // whether medians cost far more in the previous class
 };
 
 }  // namespace stz

@@ -5,8 +5,7 @@
 namespace stz {
 namespace {
 
-// Points that fill a space of `axes` + 1 dimensions evenly, as many as there may be: each is the one before it moved by powers of the
-// number whose sixth power is itself plus 1.
+// An additive low-discrepancy sequence in `axes` + 1 dimensions, for any number of points. Steps: the powers of 1 / g with g^6 = g + 1.
 class EvenPlaces {
  public:
   void next() {
@@ -39,7 +38,7 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
   std::vector<SampledBox<S>> boxes;
   int rank = 0;
   for (i64 n : level.n) rank += n > 1;
-  // of the active axes, the last one first; rows are long enough for vectors
+  // Of the active axes, the last one first. Rows are long enough for vectors.
   Index sides = rank == 1   ? Index{8192, 1, 1, 1}
                 : rank == 2 ? Index{128, 128, 1, 1}
                 : rank == 3 ? Index{48, 24, 24, 1}
@@ -47,8 +46,8 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
   for (; smaller > 0; smaller--) *std::max_element(sides.begin(), sides.end()) /= 2;
   Index most;
   for (size_t a = axes, active = 0; a-- > 0;) most[a] = level.n[a] > 1 ? sides[active++] : 1;
-  // Samples near the faces of the boxes belong to the fit: weights for the inside alone fail at the faces of the blocks. Faces of the
-  // array must have their share of samples, because nothing is predicted worse than they are: places beyond them are moved inside.
+  // Samples near the faces of boxes must be in the fit: weights for interior samples only are bad at the faces of blocks. Faces of the
+  // array must have their share of samples, because they are predicted worst: places beyond them are moved inside.
   u64 volume = 0;
   EvenPlaces places;
   while (volume < samples) {
@@ -59,7 +58,7 @@ std::vector<SampledBox<S>> sample_boxes(const LevelSource<S>& source, size_t l, 
       box.size[a] = std::min(level.n[a], most[a]);
       const i64 margin = std::max<i64>(0, box.size[a] - 2), last = level.n[a] - box.size[a];
       box.low[a] = std::clamp<i64>(i64(places.along(a, u64(last + 1 + 2 * margin))) - margin, 0, last) / 2 * 2;
-      if (box.low[a] + 1 == last) box.size[a]++;  // to the face
+      if (box.low[a] + 1 == last) box.size[a]++;  // extends to the face
       size *= u64(box.size[a]);
     }
     boxes.push_back({places.along(axes, source.batch()), box, {}, {}, {}});

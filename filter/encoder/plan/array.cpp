@@ -24,7 +24,7 @@ void find_valid_extent(const Array& a, Header& h) {
     s *= a.layout.shape[k];
   }
   for (int axis = 0; axis < rank; axis++) {
-    // a plane: all elements whose index along `axis` is v, inside the extent found so far; from its end, row by row
+    // A plane: all elements with index v along `axis`, inside the extent found so far. Tested row by row from its end.
     auto plane = [&](u64 v) {
       const int last = rank - 1;
       u64 rows = 1;
@@ -51,7 +51,7 @@ void find_valid_extent(const Array& a, Header& h) {
 
 namespace {
 
-// Makes the most frequent NaN the common one, as each other NaN costs all its bits. Before, the first one is common.
+// Makes the most frequent NaN the common one, because every other NaN costs all its bits. Until then the first NaN is the common one.
 void choose_common_nan(Masks& m, Header& h) {
   std::vector<u64> bits;
   for (const LiteralElement& literal : m.literals) bits.push_back(literal.bits);
@@ -88,7 +88,7 @@ bool none_special_of(const T* x, const Header& h, u64 n) {
   return finite && !(h.has_fill && filled);
 }
 
-// Whether n neighbouring elements are known to have no special value among them.
+// Whether n adjacent elements certainly have no special value.
 bool none_special(const Array& a, const Header& h, u64 element, u64 n) {
   const u8* first = a.data + element * a.width;
   if (a.width < 4 || reinterpret_cast<uintptr_t>(first) % a.width) return false;
@@ -96,7 +96,7 @@ bool none_special(const Array& a, const Header& h, u64 element, u64 n) {
                       : none_special_of(reinterpret_cast<const double*>(first), h, n);
 }
 
-// The kinds of native numbers, as far as they are whole vectors and none of them is infinite or another NaN than the common one: how many.
+// Finds the kinds of native numbers in whole vectors, until one is infinite or an uncommon NaN. Returns how many were done.
 template <class U>
 u64 common_kinds(const u8* elements, u64 n, const Header& h, u8* kinds) {
   constexpr u64 lanes = 16 / sizeof(U);

@@ -7,14 +7,16 @@
 namespace stz {
 namespace {
 
-constexpr u64 longest_short_axis = 9;    // axes up to here may count components, of which a tensor has nine
-constexpr u64 longest_first_axis = 16;   // components as one axis of the codec are its last one if they are more, as rows should be long
-constexpr u64 fewest_mapped = 1u << 10;  // arrays with fewer keep the default, which costs no bytes
-constexpr u64 smallest_item = 1u << 14;  // components do not become a batch of smaller items: streams and edges cost bytes and time
-constexpr double related = 0.95;         // components are worth an axis if one leaves at most this of the next one's residuals
+constexpr u64 longest_short_axis = 9;    // axes up to this may count components; a tensor has nine
+constexpr u64 longest_first_axis = 16;   // merged components become the last axis if there are more than this, because rows should be long
+constexpr u64 fewest_mapped = 1u << 10;  // arrays with fewer elements keep the default, which takes no bytes
+// Components become a batch only if items are at least this large, because streams and edges cost bytes and time.
+constexpr u64 smallest_item = 1u << 14;
+// Components are worth an axis if one component predicts the next one's residuals to this share or less.
+constexpr double related = 0.95;
 constexpr int curvature_probes = 512;
 
-// Axes of the array with more than one valid element: some at the beginning and the end that are short, and those in between.
+// Axes of the array with more than one valid element: short ones at the beginning and the end, and those in between.
 struct ShortAxes {
   std::vector<int> leading, middle, trailing;
 
@@ -39,8 +41,8 @@ struct ShortAxes {
   const u64* valid_;
 };
 
-// Whether components, which are the places along short axes taken as one, tell something of their neighbours: whether the curvatures of
-// two along a long axis are alike, as these are about what a prediction within a component leaves.
+// Whether adjacent components (places along the merged short axes) are related. Compares their curvatures along a long axis, which are
+// about what the prediction within a component leaves.
 class Relation {
  public:
   Relation(const Array& a, const Header& h, const ShortAxes& short_axes, const std::vector<int>& components)
@@ -68,7 +70,7 @@ class Relation {
 
  private:
   bool is_component(int axis) const { return std::find(components_.begin(), components_.end(), axis) != components_.end(); }
-  // Of a place along the merged axes, in elements.
+  // The offset of a component, in elements.
   u64 offset_of(u64 component) const {
     u64 offset = 0;
     for (size_t k = components_.size(); k-- > 0;) {
@@ -77,7 +79,7 @@ class Relation {
     }
     return offset;
   }
-  // The second difference around an element; false where an element is no finite number, or missing.
+  // The second difference around an element. Returns false if an element is not finite or has the fill value.
   bool curvature(u64 element, double& difference) const {
     double x[3];
     for (u64 k = 0; k < 3; k++) {
@@ -88,7 +90,7 @@ class Relation {
     difference = 0.5 * (x[0] + x[2]) - x[1];
     return __builtin_fabs(difference) < 1e300;
   }
-  // Whether the second numbers are, as far as the bound shows, a multiple of the first ones. Few large numbers must not decide.
+  // Whether `second` is a multiple of `first`, as far as the bound can show. Normalised, so that a few large numbers do not decide.
   bool predicted(const double* first, const double* second, int count) const {
     double mean = 0;
     for (int k = 0; k < count; k++) mean += (__builtin_fabs(first[k]) + __builtin_fabs(second[k])) / (2 * count);
@@ -117,18 +119,19 @@ class Relation {
   int along_;
 };
 
-// Makes the last of these axes the codec's, down from axis `last` to 0; the others stay axes of the batch.
+// Makes the last of these axes the codec's axes `last` down to 0. The others stay axes of the batch.
 void place_axes(std::vector<u8>& map, const std::vector<int>& of_array, int last) {
   for (size_t k = of_array.size(); k-- > 0 && last >= 0;) map[size_t(of_array[k])] = u8(last--);
 }
 
-// Makes these axes one of the codec's; between them are axes of one element at most.
+// Merges these axes into one of the codec's. Axes between them have at most one element.
 void merge_axes(std::vector<u8>& map, const std::vector<int>& of_array, int into) {
   for (int a = of_array.front(); a < of_array.back(); a++) map[size_t(a)] = merged_role;
   map[size_t(of_array.back())] = u8(into);
 }
 
-// Makes components axes of the codec beside others: in front of them, unless one axis that is long enough can be made of them.
+// Makes components axes of the codec, in front of the others. If they are merged to one axis and that is long enough, it becomes the last
+// one.
 void place_components(std::vector<u8>& map, const std::vector<int>& others, const std::vector<int>& components, u64 number) {
   const bool merged = others.size() + components.size() > axes;
   const int first = axes - int(others.size());
@@ -150,7 +153,7 @@ std::vector<u8> choose_axis_map(const Array& a, const Header& h) {
   if (valid_elements(h) < fewest_mapped) return {};
   const ShortAxes s(h);
   std::vector<u8> map(size_t(h.layout.rank), batch_role);
-  if (s.middle.empty()) {  // nothing but short axes, of which the default may leave next to nothing to an item
+  if (s.middle.empty()) {  // only short axes: by default an item could be tiny
     const std::vector<int> last(s.trailing.end() - std::min<std::ptrdiff_t>(axes, std::ssize(s.trailing)), s.trailing.end());
     if (s.trailing.size() <= axes || s.product(last) > base_section_samples) return {};
     merge_axes(map, s.trailing, axes - 1);

@@ -15,9 +15,9 @@ namespace {
 constexpr u64 most_values = max_palette_count - 1;  // one more may be added
 constexpr u64 least_samples_per_value = 2;
 constexpr u64 fewest_palette_probes = 512, most_probes = 4096, samples_per_probe = 256;
-constexpr double least_bits_saved = 0.5;  // a sample, as estimated from some
+constexpr double least_bits_saved = 0.5;  // per sample, as estimated from some samples
 
-// The bits of a sample's element.
+// The bits of the element of a sample.
 template <class S>
 struct BitsOfSample {
   const i32 dtype;
@@ -30,7 +30,7 @@ struct BitsOfSample {
   }
 };
 
-// Different values, with a number for each: how often it occurs, and then its rank. A hash table with linear probing.
+// A hash table (linear probing) of distinct values with a number each: its count, later its rank.
 class DistinctValues {
  public:
   struct Value {
@@ -54,7 +54,7 @@ class DistinctValues {
     std::sort(values.begin(), values.end(), [&](const Value& a, const Value& b) { return places.of(a.bits) < places.of(b.bits); });
     return values;
   }
-  // The numbers become ranks.
+  // Replaces counts by ranks.
   void set_ranks(const std::vector<Value>& sorted) {
     for (size_t i = 0; i < sorted.size(); i++) find(sorted[i].bits).number = i + 1;
   }
@@ -78,7 +78,7 @@ class DistinctValues {
   int shift_ = 0;
 };
 
-// Bits that ranks save where others tell apart what lies between a value and its neighbours, and those that the table takes.
+// Estimated bits that ranks save, compared with a representation of resolution `others`; and bits of the table.
 struct Estimate {
   double saved = 0, table = 0;
 };
@@ -105,14 +105,14 @@ Estimate estimate(i32 dtype, const std::vector<DistinctValues::Value>& values, c
   return total;
 }
 
-// Bits of the table as it is stored: of values on a grid a small part of what the estimate says.
+// The size in bits of the table as stored. If values form a grid it is a small part of the estimate.
 double bits_of_table(i32 dtype, const std::vector<DistinctValues::Value>& sorted) {
   std::vector<u64> bits;
   for (const auto& value : sorted) bits.push_back(value.bits);
   return 8 * double(write_palette(dtype, bits).size());
 }
 
-// How many different values there are at least where these were met, by how many of them were met once and twice (Chao 1984).
+// A lower bound for the number of distinct values, from how many were met once and twice (Chao 1984).
 double least_number_of_values(const std::vector<DistinctValues::Value>& met) {
   double once = 0, twice = 0;
   for (const auto& value : met) {
@@ -122,7 +122,7 @@ double least_number_of_values(const std::vector<DistinctValues::Value>& met) {
   return double(met.size()) + once * (once - 1) / (2 * (twice + 1));
 }
 
-// The format's distances do not reach from one sign to the other everywhere: where they may not, zero becomes one of the values.
+// The gap between the largest negative and the smallest positive value may exceed the format's limit. Zero is then added to the values.
 void bridge_signs(const Places& places, std::vector<DistinctValues::Value>& values) {
   const u64 zero = places.of(0);
   const auto above = std::find_if(values.begin(), values.end(), [&](const auto& value) { return places.of(value.bits) >= zero; });
@@ -130,7 +130,7 @@ void bridge_signs(const Places& places, std::vector<DistinctValues::Value>& valu
   if (places.of(above->bits) - places.of(above[-1].bits) > largest_palette_gap) values.insert(above, {0, 0});
 }
 
-// Calls f(bits) for the samples that are not masked until it returns false.
+// Calls f(bits) for samples that are not masked, until it returns false.
 template <class S, class F>
 bool for_bits(const BitsOfSample<S>& bits, const S* samples, const u8* specials, u64 n, F f) {
   for (u64 i = 0; i < n; i++)
@@ -138,7 +138,7 @@ bool for_bits(const BitsOfSample<S>& bits, const S* samples, const u8* specials,
   return true;
 }
 
-// Whether some of the samples look as if it was worth to count them all. Estimates how many are not masked.
+// Whether some samples suggest that a palette pays. Sets an estimate of the number of samples that are not masked.
 template <class S>
 bool promising(i32 dtype, const S* samples, const u8* specials, u64 n, const Resolution& others, u64 least_saving, u64& valid) {
   const BitsOfSample<S> bits{dtype};
@@ -153,13 +153,13 @@ bool promising(i32 dtype, const S* samples, const u8* specials, u64 n, const Res
   }
   if (met < 2) return false;
   valid = u64(double(n) * double(met) / double(probes));
-  // so many values as there may be, all equally frequent, make twice as many probes meet a value that is known
+  // With the largest allowed number of values, all equally frequent, twice as many probes would meet a known value.
   const double most = double(std::min(most_values, valid / least_samples_per_value));
   if (double(met - values.size()) * 4 * most < double(met) * double(met)) return false;
   const auto sorted = values.sorted(Places(dtype));
   const double number = least_number_of_values(sorted);
   if (number > most) return false;
-  // those that were not met lie between the others
+  // Values that were not met lie between the others.
   const double saved = estimate(dtype, sorted, others).saved / double(met) - rough_log2(number / double(sorted.size()));
   return saved > least_bits_saved && saved * double(valid) > 8 * double(least_saving);
 }
@@ -171,7 +171,7 @@ std::optional<FoundPalette> find_palette(i32 dtype, const S* samples, const u8* 
                                          u64 least_saving) {
   u64 valid = 0;
   if (!promising(dtype, samples, specials, n, others, least_saving, valid)) return {};
-  const u64 most = std::min(most_values, valid / least_samples_per_value);  // about: `valid` is an estimate
+  const u64 most = std::min(most_values, valid / least_samples_per_value);  // approximate: `valid` is an estimate
   const BitsOfSample<S> bits{dtype};
   DistinctValues values(1024);
   const bool few = for_bits(bits, samples, specials, n, [&](u64 b) {

@@ -11,7 +11,7 @@ namespace {
 constexpr u64 spacing_probes = 4000;
 constexpr size_t some = 512;
 
-// Greatest common divisor of positive numbers known to within `tolerance`.
+// The greatest common divisor of positive numbers that are known to within `tolerance`.
 double approximate_gcd(double a, double b, double tolerance) {
   while (b > tolerance) {
     double rest = a - round_even(a / b) * b;
@@ -21,7 +21,7 @@ double approximate_gcd(double a, double b, double tolerance) {
   return a;
 }
 
-// Short decimal or reciprocal numbers near `delta`, the likely exact spacing.
+// Short decimals and reciprocals near `delta`, which are likely the exact spacing.
 std::vector<double> plain_spacings(double delta, double relative_tolerance) {
   std::vector<double> spacings;
   auto consider = [&](double d) {
@@ -34,7 +34,7 @@ std::vector<double> plain_spacings(double delta, double relative_tolerance) {
   return spacings;
 }
 
-// Valid samples, spread evenly by number.
+// Valid samples, spread evenly.
 template <class S>
 std::vector<double> sampled_values(const S* samples, const u8* specials, u64 n) {
   std::vector<double> values;
@@ -50,7 +50,7 @@ double largest_magnitude(const std::vector<double>& values) {
   return largest;
 }
 
-// The distances of neighbouring values, those of equal ones left out; nothing if one is below `smallest`.
+// The gaps between neighbouring distinct values; none if one is below `smallest`.
 std::optional<std::vector<double>> gaps_between(const std::vector<double>& sorted, double smallest) {
   std::vector<double> gaps;
   for (size_t i = 1; i < sorted.size(); i++) {
@@ -62,7 +62,7 @@ std::optional<std::vector<double>> gaps_between(const std::vector<double>& sorte
   return gaps;
 }
 
-// Whether two unequal values are certainly closer than `smallest`. They meet in a table of cells of that width.
+// Whether two distinct values are found to be closer than `smallest`. Uses a table of cells of that width, so it may miss some.
 bool any_close(const std::vector<double>& values, double smallest) {
   constexpr int log2_slots = 11;
   struct Slot {
@@ -86,10 +86,10 @@ bool any_close(const std::vector<double>& values, double smallest) {
   return false;
 }
 
-// Sorts the values and returns the gaps between them; nothing if two of them are closer than `smallest`.
+// Sorts the values and returns the gaps between them; none if two values are closer than `smallest`.
 std::optional<std::vector<double>> sort_into_gaps(std::vector<double>& values, double smallest) {
   if (any_close(values, smallest)) return {};
-  if (values.size() > 2 * some) {  // some of the values often show already that there is no grid
+  if (values.size() > 2 * some) {  // often a few values show that there is no grid
     std::vector<double> part(values.begin(), values.begin() + some);
     std::sort(part.begin(), part.end());
     if (!gaps_between(part, smallest)) return {};
@@ -98,20 +98,20 @@ std::optional<std::vector<double>> sort_into_gaps(std::vector<double>& values, d
   return gaps_between(values, smallest);
 }
 
-// The likely spacing: the greatest common divisor of the gaps, or nothing if it is below `smallest`.
+// The likely spacing: the greatest common divisor of the gaps; none if it is below `smallest`.
 std::optional<double> common_spacing(std::vector<double> gaps, double tolerance, double smallest) {
   if (gaps.empty()) return {};
   std::sort(gaps.begin(), gaps.end());
   double delta = gaps[0];
   for (double gap : gaps) {
-    if (gap > 8 * delta) break;  // the divisor is not known well enough for more
+    if (gap > 8 * delta) break;  // the divisor is not known precisely enough for larger gaps
     delta = approximate_gcd(gap, delta, tolerance);
     if (delta < smallest) return {};
   }
   return delta;
 }
 
-// A spacing made more exact by growing distances, so that no multiple is miscounted; nothing if a value is far from all multiples.
+// Refines a spacing with increasing distances, so that no multiple is miscounted. None if a value is far from all multiples.
 std::optional<double> refined_spacing(double delta, const std::vector<double>& sorted) {
   const double first = sorted.front();
   for (double v : sorted) {
@@ -123,8 +123,8 @@ std::optional<double> refined_spacing(double delta, const std::vector<double>& s
   return delta;
 }
 
-// The largest |k|, if every valid sample is a multiple origin + k * delta, bit for bit. Far from the others, where numbers lie wider apart
-// than multiples, each is one: nothing if no integer of 64 bits holds k, from which it has to come back.
+// The largest |k| if every valid sample equals origin + k * delta bit by bit; else none. Far from the others numbers may be wider apart
+// than multiples, so that each is a multiple; none if such a k does not fit in 64 bits.
 template <class S>
 std::optional<i64> largest_multiple(const S* samples, const u8* specials, u64 n, double origin, double delta) {
   using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
@@ -149,7 +149,7 @@ std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const S* samp
   const double magnitude = largest_magnitude(values);
   if (values.size() < 64 || !(magnitude < 1e300) || magnitude < 1e-300) return {};
   const double ulp = magnitude * (sizeof(S) == 4 ? 1.2e-7 : 2.3e-16), tolerance = 4 * ulp;
-  const double smallest = 8 * tolerance;  // spacing of a grid worth having
+  const double smallest = 8 * tolerance;  // the smallest useful spacing
 
   auto gaps = sort_into_gaps(values, smallest);
   if (!gaps) return {};

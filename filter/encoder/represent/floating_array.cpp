@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-// Distance between numbers of the dtype near v.
+// The distance between adjacent numbers of the dtype near v.
 double unit_in_last_place(double v, i32 dtype) {
   if (v == 0) return 0;
   const size_t width = component_size(dtype);
@@ -18,7 +18,7 @@ double unit_in_last_place(double v, i32 dtype) {
   return e >= -1022 ? bit_cast_to<double>(u64(e + 1023) << 52) : bit_cast_to<double>(u64(1) << (e + 1074));
 }
 
-// Low mantissa bits that are zero in every valid sample: numbers of a shorter type, or with few binary digits.
+// The lowest mantissa bits that are zero in every valid sample: numbers of a shorter type, or with few binary digits.
 template <class S>
 int zero_bits_of(const S* samples, u64 n, const Masks& m) {
   using Bits = std::conditional_t<sizeof(S) == 4, u32, u64>;
@@ -53,7 +53,7 @@ template <class S>
 Plan<S> FloatingArray<S>::uniform() const {
   Header u = header_;
   u.quantizer = QuantizerKind::uniform;
-  // the cast eats up to half an ulp of the bound: shrink the step rather than store samples as outliers
+  // Rounding to the type takes up to half an ulp of the bound. A smaller step is better than storing such samples as outliers.
   u.half_step = ulp_ * 0.5 > 0.02 * u.bound ? u.bound - 0.5 * ulp_ : u.bound;
   if (u.half_step < 0.1 * u.bound) u.half_step = u.bound;
   const bool dead_zone = request_.dead_zone && u.half_step > 16 * ulp_;
@@ -87,7 +87,7 @@ std::optional<Plan<S>> FloatingArray<S>::ulp_steps() const {
   return Plan<S>(o, request_, samples_, masks_, ulp_ * double(o.step));
 }
 
-// Masks zeros, what is so small that its own ulp breaks the bound, and what would come back as the fill value. Tells the signs of the rest.
+// Masks zeros, numbers whose own ulp exceeds the bound, and numbers that would be decoded to the fill value. Finds the signs of the others.
 template <class S>
 Masks FloatingArray<S>::masks_of_logarithms(const Header& l, bool& positive, bool& negative) const {
   const size_t width = component_size(a_.layout.dtype);
@@ -142,8 +142,8 @@ std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::fixed_poi
   l.transform = Transform::fixed_point;
   l.origin = grid->origin;
   l.delta = grid->delta;
-  // steps of 2 m + 1 fixed-point units err by m units and the rounding of k * delta and of the sum, of x and of x' (perhaps an octave
-  // higher)
+  // Steps of 2 m + 1 fixed-point units have errors of m units, plus the rounding of k * delta, of the sum, of x and of x' (which may be an
+  // octave higher).
   const double units = l.mode == STZ_ABSOLUTE ? (l.bound - 4 * ulp_) / grid->delta : 0;
   if (units > 7.5) return {};
   l.step = 2 * u64(std::max(0.0, units)) + 1;

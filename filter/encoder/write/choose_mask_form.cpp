@@ -5,12 +5,12 @@
 namespace stz {
 namespace {
 
-constexpr u64 few_samples = 1 << 13;  // of which all rows are looked at
+constexpr u64 few_samples = 1 << 13;  // in smaller blocks all rows are examined
 constexpr u64 row_step = 8;
-constexpr double regions_save = 0.02;    // share of the bits, for the time that they take
-constexpr double fewest_bits = 0.1;      // a sample, of scattered masks: below that most rows have none
-constexpr double learning = 40;          // bits that the numbers of scattered masks take to learn
-constexpr size_t surroundings = 6 * 27;  // as of MaskModels
+constexpr double regions_save = 0.02;    // share of the bits that regions must save, because they take longer
+constexpr double fewest_bits = 0.1;      // per sample, of scattered masks: with fewer most rows have none
+constexpr double learning = 40;          // bits to learn the models of scattered masks
+constexpr size_t surroundings = 6 * 27;  // contexts, as in MaskModels
 
 struct Counts {
   u32 of[2] = {};
@@ -29,7 +29,7 @@ void for_class_rows(const BlockGeometry& g, int cls, F f) {
            [&](i64 i, i64 j, i64 k) { f(g.start(g.bytes, cls) + g.bytes.at(i, j, k), Index{i, j, k, 0}); });
 }
 
-// The kind of all masked samples of a block, or 0 if they differ or are literals.
+// The kind of all masked samples of a block; 0 if they differ or are literals.
 u8 only_kind(const BlockGeometry& g, const u8* specials) {
   u8 kind = special_none, other = 0;
   for (int c = 0; c < g.classes.count; c++) {
@@ -68,7 +68,7 @@ MaskForm choose_mask_form(const BlockGeometry& g, const u8* specials) {
   }
   double regions = 0;
   for (const Counts& counts : in)
-    if (counts.all()) regions += counts.bits() + 1 + 0.5 * rough_log2(counts.all());  // with what its model takes to learn
+    if (counts.all()) regions += counts.bits() + 1 + 0.5 * rough_log2(counts.all());  // with the cost of learning its model
   MaskForm form;
   form.scattered = all.bits() > fewest_bits * all.all() && all.bits() * (1 - regions_save) + learning <= regions;
   if (form.scattered) form.kind = only_kind(g, specials);

@@ -9,7 +9,7 @@
 namespace stz {
 namespace {
 
-// Room for the CRCs of blocks; empty if none are wanted. Where level 0 is in the base section they are all there.
+// The array for the CRCs of blocks. If level 0 is in the base section they are computed here.
 template <class S>
 std::vector<u32> prepare_checks(const LevelSource<S>& source, const LevelState<S>& state) {
   const Hierarchy& hierarchy = source.hierarchy();

@@ -12,7 +12,7 @@ namespace stz {
 
 namespace {
 
-constexpr u64 longest_field = 6 + 64;  // raw bits of a symbol: those of an outlier
+constexpr u64 longest_field = 6 + 64;  // raw bits of a symbol: an outlier has the most
 
 void put_escape(u64 v, RawFields& raw) {
   const int e = floor_log2(v + 1);
@@ -25,7 +25,7 @@ void put_outlier(u64 sample, int width, RawFields& raw) {
   raw.put_long(sample, width);
 }
 
-// A symbol that is not v itself, and its raw bits.
+// Writes the raw bits of a symbol that is not v itself, and returns the symbol.
 inline u8 put_large_symbol(const CodeTable& t, u64 v, RawFields& raw) {
   const Symbol s = v <= largest_symbol_value ? value_symbol(u32(v)) : Symbol{value_symbols, 0};
   if (int(s.symbol) >= t.count) {
@@ -50,7 +50,7 @@ u8* CodeStreamEncoder::add_segment(const CodeTable& t, size_t n) {
   return s_->add_symbols(n);
 }
 
-// The tokens of a bin in run-length mode: zero runs and the numbers of the codes between them take turns.
+// The tokens of a bin in run-length mode: zero runs and the numbers of the codes between them alternate.
 struct CodeStreamEncoder::Tokens {
   const CodeTable &zero_runs, &values;
   u8* next;
@@ -82,14 +82,14 @@ struct CodeStreamEncoder::Tokens {
   }
 };
 
-// Room for the tokens of up to `most_codes` codes that are not zero.
+// Starts a bin in run-length mode with room for up to `most_codes` nonzero codes.
 CodeStreamEncoder::Tokens CodeStreamEncoder::start_tokens(const Model& m, size_t most_codes) {
   const CodeTable &zero_runs = zero_run_table(m), &values = value_table(m);
   s_->segments.push_back({&zero_runs, &values, s_->symbol_count, 0});
   return {zero_runs, values, s_->add_symbols(2 * most_codes + 1), s_->cost};
 }
 
-// The end of a bin, if zeros are left: the likeliest run that reaches it, without its raw bits.
+// Ends a bin. If zeros are left, writes the most frequent symbol whose runs reach the end, without its raw bits.
 void CodeStreamEncoder::finish_tokens(const Tokens& tokens, u64 left) {
   Tokens all = tokens;
   if (left) {
@@ -113,7 +113,7 @@ void CodeStreamEncoder::add_direct_bytes(u8* bin, size_t n, const Model& m, cons
   const u32 plain = u32(std::min(t.count, plain_symbols));
   u8* symbols = add_segment(t, n);
   const ByteKernels& k = kernels().bytes;
-  // Wide codes are few: everything is done as if there were none, and they are put in on the way.
+  // Wide codes are rare: everything is done as if there were none, and they are patched in.
   const u32* place = wide_places_.data();
   if (!wide_codes.empty()) {
     wide_places_.resize(n);
@@ -210,7 +210,7 @@ void CodeStreamEncoder::add_bytes(const u8* bytes, const u8* context, size_t n, 
   }
 }
 
-// Low bits of n codes, several to a field.
+// Adds the low bits of n codes, several per field.
 template <class U>
 void CodeStreamEncoder::add_low_bits(const U* low, size_t n, int bits) {
   size_t i = 0;
@@ -236,7 +236,7 @@ void CodeStreamEncoder::add_direct(const Code* bin, size_t n, const Model& m, co
   const CodeTable& t = direct_table(m);
   const int shift = m.shift();
   u8* symbols = add_segment(t, n);
-  constexpr size_t part = 4096;  // whose low bits stay in the nearest cache
+  constexpr size_t part = 4096;  // the low bits of a part stay in the first-level cache
   low_bits_.resize(part);
   U* low = reinterpret_cast<U*>(low_bits_.data());
   for (size_t i = 0; i < n; i += part) {

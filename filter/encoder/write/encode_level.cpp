@@ -31,7 +31,7 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
     code_block_mask(writer, work.geometry, level_map(source.hierarchy(), l, item), work.specials.data(),
                     choose_mask_form(work.geometry, work.specials.data()));
     Bytes bytes = out.finish();
-    if (bytes.empty()) bytes.push_back(0);  // an empty stream means that nothing is masked
+    if (bytes.empty()) bytes.push_back(0);  // an empty stream would mean that nothing is masked
     streams.bytes.insert(streams.bytes.end(), bytes.begin(), bytes.end());
   }
   streams.close(from);
@@ -41,7 +41,7 @@ void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>&
 template <class S>
 class LevelEncoder {
  public:
-  // `edge`: in edge mode. `checks`: of level 0, takes the CRC of each block; or null.
+  // `edge`: use edge mode. `checks`: level 0: receives the CRC of each block; may be null.
   LevelEncoder(LevelSource<S>& source, const LevelState<S>& coarser, size_t l, bool edge, u32* checks, int threads)
       : source_(source),
         coarser_(coarser),
@@ -58,14 +58,14 @@ class LevelEncoder {
     for (int c = 0; c < classes_.count; c++) pass_fault_points(fitted_.parameters[classes_.mask[c]]);
   }
 
-  // The streams of all blocks in order, in pieces; `refined`: of each refinement. `finer` receives reconstruction and activities, as far as
-  // a finer level needs them.
+  // Encodes the streams of all blocks; returns them in order, in pieces. `refined`: the same for each refinement. `finer`: receives
+  // reconstruction and activities if a finer level needs them.
   std::vector<LevelStreams> streams(LevelState<S>& finer, std::vector<std::vector<LevelStreams>>& refined, int threads) {
     if (l_ > 0) {
-      finer.grid = source_.take_samples(l_);  // a block is read for the last time before it is written
+      finer.grid = source_.take_samples(l_);  // each block reads its samples before it overwrites them
       finer.activities.resize(finer.grid.size());
     }
-    // several blocks where each has one stream, which are encoded side by side
+    // With one stream per block, several blocks are encoded at the same time.
     const u64 together = arrangement_ == merged_streams ? std::clamp<u64>(all_blocks() / u64(std::max(threads, 1)), 1, 8) : 1;
     const u64 blocks_per_task = std::max(items_per_task(level_.samples() / blocks_), together);
     std::vector<LevelStreams> pieces((all_blocks() + blocks_per_task - 1) / blocks_per_task);
@@ -85,7 +85,7 @@ class LevelEncoder {
     return pieces;
   }
 
-  // Parameters and index of the section; `state` passes from the coarser level's parameters to these.
+  // Writes parameters and index of the section. `state` is advanced from the coarser level's parameters to these.
   Bytes write_head(const std::vector<LevelStreams>& pieces, ParameterState& state) const {
     BinaryEncoder out;
     ParameterModels models = fresh<ParameterModels>;
@@ -98,14 +98,14 @@ class LevelEncoder {
     const size_t per_block = streams_per_block(), masks = source_.has_specials();
     for (const LevelStreams& piece : pieces)
       for (size_t s = 0; s < piece.sizes.size(); s++) {
-        const size_t k = s % per_block;  // of its block
+        const size_t k = s % per_block;  // stream number in its block
         auto& model = k < masks ? index.mask : arrangement_ != stream_per_class ? index.block : index.stream[k - masks];
         out.number(model, piece.sizes[s]);
       }
     return out.finish();
   }
 
-  // The same of the section of a refinement.
+  // The same for the section of a refinement.
   Bytes write_refined_head(size_t r, const std::vector<LevelStreams>& pieces, RefinedCodeState& state) const {
     BinaryEncoder out;
     IndexModels index = fresh<IndexModels>;
@@ -126,7 +126,7 @@ class LevelEncoder {
   u64 stream_count() const { return all_blocks() * streams_per_block(); }
 
  private:
-  // What the next stages do not use as an index, or only as far as their tables go.
+  // Only values that later stages do not use as indices, or with limits that their tables allow.
   static void pass_fault_points([[maybe_unused]] ClassParameters& p) {
     STZ_FAULT_POINT(weights, p.weight, sizeof p.weight);
     for ([[maybe_unused]] auto& parity : p.feedback.before)
@@ -135,13 +135,13 @@ class LevelEncoder {
     for ([[maybe_unused]] Model& m : p.model) STZ_FAULT_POINT_UP_TO(models, &m.scale, !m.run_length, unshifted_scales - 1);
   }
 
-  // One thread's, reused from block to block.
+  // State of one thread, reused from block to block.
   struct Workspace {
     ContentCheck<S> check;
     Buffer<S> planes;
     BlockWork<S> work;
     CodeCollector<S> codes;
-    int waiting = 0;  // streams of blocks that are to be encoded side by side
+    int waiting = 0;  // number of streams waiting to be encoded at the same time
     std::vector<LevelStreams*> refined;
     EdgeWork<S> edge;
   };
@@ -151,7 +151,7 @@ class LevelEncoder {
     return size_t(source_.has_specials()) + (arrangement_ != stream_per_class ? 1 : size_t(classes_.count));
   }
 
-  // Returns the block with its reconstruction.
+  // Encodes a block. Returns it with its reconstruction.
   const BlockWork<S>& encode_block(u64 number, Workspace& workspace, LevelStreams& streams) {
     if (arrangement_ == edge_streams) return encode_edge_block(number, workspace, streams);
     const u64 item = number / blocks_;
@@ -170,7 +170,7 @@ class LevelEncoder {
     const bool merged = arrangement_ == merged_streams;
     workspace.codes.collect(workspace.waiting, work, fitted_.exact ? &fitted_.boxes[size_t(number)] : nullptr);
     workspace.waiting += merged ? 1 : classes_.count;
-    // the streams of masks are between those of blocks
+    // Mask streams are stored between those of blocks, so blocks with masks cannot wait.
     if (source_.has_specials() || workspace.waiting + (merged ? 1 : classes_.count) > CodeStreamEncoder::most)
       write_waiting(workspace, streams);
     return work;
@@ -198,7 +198,7 @@ class LevelEncoder {
     return work;
   }
 
-  // Planes of the block that are reconstructed, in raster order, in pieces that stay in the nearest cache.
+  // Adds reconstructed planes of the block to the check in raster order, in pieces that stay in the first-level cache.
   void add_to_check(u64 item, const BlockWork<S>& work, const Planes& planes, Workspace& workspace) const {
     STZ_STAGE(check);
     const Box& box = work.geometry.box;
@@ -231,7 +231,7 @@ class LevelEncoder {
   const Level& level_;
   const ParityClasses classes_;
   FittedLevel<S> fitted_;
-  const u64 blocks_;  // of an item
+  const u64 blocks_;  // per item
   const Arrangement arrangement_;
   StencilId reach_ = stencil_standard;
   u32* const checks_;

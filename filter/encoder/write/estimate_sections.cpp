@@ -18,16 +18,16 @@
 namespace stz {
 namespace {
 
-constexpr u64 most_exact = u64(1) << 17;  // samples of levels that are coded as a whole
-constexpr int coarse_effort = 2;          // for those: they hold few of the bytes
-// Samples of the boxes of level 0, a fourth of that of each coarser one, but not fewer than these; more where boxes differ so much that
-// their mean is not known to 5 %.
+constexpr u64 most_exact = u64(1) << 17;  // levels with at most this many samples are coded completely
+constexpr int coarse_effort = 2;          // effort for these levels, which hold few of the bytes
+// Samples in boxes: of level 0, and the smallest number for coarser levels, each of which has a fourth of the finer one. More are used if
+// boxes differ so much that their mean is not known to 5 %.
 constexpr u64 finest_samples = u64(1) << 17, fewest_samples = u64(1) << 14, most_samples = u64(1) << 18, edge_samples = u64(1) << 19;
 constexpr double wanted_variance = 0.05 * 0.05;
-constexpr u64 fitted_samples = 3000, feedback_samples = 4096;  // of a class: more of them change the expected size by less than 0.5 %
-constexpr u64 probes = 1024, fewest_probes = 128;  // of the roughness of level 0, as above, and half as many of that of the boxes
-constexpr i64 error_step = 13;                     // of the samples of level 0 in boxes every 13th one tells the error
-constexpr double bytes_of_merged = 4096;           // as encode_level merges the streams of blocks that are smaller
+constexpr u64 fitted_samples = 3000, feedback_samples = 4096;  // per class: more change the expected size by less than 0.5 %
+constexpr u64 probes = 1024, fewest_probes = 128;              // of the roughness of level 0, and the fewest; half as many for the boxes
+constexpr i64 error_step = 13;                                 // the error is measured on every 13th sample of the boxes of level 0
+constexpr double bytes_of_merged = 4096;                       // encode_level merges the streams of smaller blocks
 
 // A box of a level as it will be decoded.
 template <class S>
@@ -53,7 +53,7 @@ Box surroundings(const Level& level, const Level& coarser, const Box& box, Stenc
   return around;
 }
 
-// The smallest box that can be coded by itself and has `box`.
+// The smallest box that contains `box` and can be coded on its own.
 Box codable(const Level& level, const Box& box) {
   Box all;
   for (size_t a = 0; a < axes; a++) {
@@ -64,7 +64,7 @@ Box codable(const Level& level, const Box& box) {
   return all;
 }
 
-// The lower or the upper half of a box along its longest axis.
+// The lower or upper half of a box along its longest axis.
 Box half_of(const Level& level, Box box, bool upper) {
   const size_t axis = size_t(std::max_element(box.size.begin(), box.size.end()) - box.size.begin());
   const i64 half = box.size[axis] / 4 * 2;
@@ -74,30 +74,30 @@ Box half_of(const Level& level, Box box, bool upper) {
   return codable(level, box);
 }
 
-// What a stream of codes takes besides them: the states of its lanes, less what they hold, its check and its size in the index.
+// The bytes of a stream beyond its codes: states of lanes minus what these hold, check, and size in the index.
 double stream_overhead(double bytes, bool own_check) {
   constexpr double state = 3, size_in_index = 1.2;
-  const int log2_lanes = bytes > 12000 ? 5 : bytes > 2500 ? 4 : bytes > 800 ? 2 : 0;  // as CodeStreamEncoder chooses them
+  const int log2_lanes = bytes > 12000 ? 5 : bytes > 2500 ? 4 : bytes > 800 ? 2 : 0;  // as CodeStreamEncoder chooses
   return state * (1 << log2_lanes) + (log2_lanes != 0) + (own_check ? double(check_size(size_t(bytes))) : 0) + size_in_index;
 }
 
 double volume(const Box& box) { return double(box.size[0]) * double(box.size[1]) * double(box.size[2]) * double(box.size[3]); }
 
-// Estimates the sections of the levels that are not coded as a whole, the coarsest of them first.
+// Estimates the sections of the levels that are not coded completely, coarse to fine.
 template <class S>
 class SectionEstimator {
  public:
-  // `state`: of the finest level that was coded as a whole, `exact_level`. Its parameters go on to the finer ones.
+  // `state`: of the finest level that was coded completely, `exact_level`. Finer levels build on its parameters.
   SectionEstimator(LevelSource<S>& source, LevelState<S>& state, size_t exact_level, bool edge, int threads)
       : source_(source), state_(state), exact_level_(exact_level), edge_(edge), team_(std::min(threads, most_box_tasks)) {}
 
-  // Returns the expected size.
+  // Adds the section of a level to the estimate. Returns its expected size.
   u64 add_section(size_t l, SizeEstimate& sum) {
     STZ_STAGE(fit);
     const Level& level = source_.level(l);
     const double variance = place_boxes(l);
     const double bytes = edge_ ? edge_bytes(l) : code_bytes(l);
-    const double mask = source_.has_specials() ? double(block_count(level) * source_.batch()) : 0;  // at least a byte for each block
+    const double mask = source_.has_specials() ? double(block_count(level) * source_.batch()) : 0;  // at least a byte per block
     sum.bytes += bytes + mask;
     sum.variance += variance * bytes * bytes;
     if (l == 0) sum.squared_error = squared_error();
@@ -105,12 +105,12 @@ class SectionEstimator {
   }
 
  private:
-  // Places the boxes of a level. Returns how well the mean of their roughness is known: its variance over its square.
+  // Places the boxes of a level. Returns the relative variance of the mean of their roughness.
   double place_boxes(size_t l) {
     const Level& level = source_.level(l);
     const Roughness<S> roughness(source_, l);
     const u64 first = edge_ ? edge_samples : std::min(box_samples(l), source_.effort().boxed_samples);
-    // a coarser level has fewer of the bytes
+    // Coarser levels hold fewer of the bytes.
     const double wanted = wanted_variance * double(u64(1) << std::min<size_t>(32, 4 * l));
     double variance;
     for (u64 samples = first, places = std::max(fewest_probes, probes >> 2 * l);; samples *= 2, places *= 2) {
@@ -124,7 +124,7 @@ class SectionEstimator {
   }
   static u64 box_samples(size_t l) { return std::max(fewest_samples, finest_samples >> 2 * l); }
 
-  // Boxes with their samples, predicted from what a decoder will have.
+  // Prepares a box with its samples and what a decoder will have of the coarser level.
   void prepare(size_t l, SampledBox<S>& box, StencilId reach) {
     Buffer<S> samples;
     const CodedPart<S> part = coded(l + 1, box.item, around(l, box.place, reach));
@@ -148,8 +148,8 @@ class SectionEstimator {
     return bytes + streams * stream_overhead(bytes / streams, bytes > double(covered_streams)) + parameter_bytes(l);
   }
 
-  // A block starts with models that have learned nothing, and has faces: its bytes are a part for that and one for each sample, which
-  // boxes and halves of them tell apart.
+  // A block in edge mode starts with fresh models and has faces, so its bytes are a constant part plus a part per sample. Boxes and halves
+  // of them separate the two.
   double edge_bytes(size_t l) {
     const Level& level = source_.level(l);
     std::vector<SampledBox<S>>& boxes = level_[l].boxes;
@@ -161,7 +161,7 @@ class SectionEstimator {
       samples += volume(boxes[b].place);
     }
     const double count = double(boxes.size()), to_start = std::max(0.0, std::min(2 * of_halves - bytes, bytes)) / count;
-    constexpr double overhead = 6;  // of a stream and of the section
+    constexpr double overhead = 6;  // of a stream, and of the section
     const double streams = double(block_count(level) * source_.batch());
     return (bytes - count * to_start) / samples * double(level.samples() * source_.batch()) + streams * to_start + overhead * (streams + 1);
   }
@@ -170,7 +170,7 @@ class SectionEstimator {
     return double(write_edge_block(source_.quantizer(l), box.work, edge_work_).size());
   }
 
-  // A box of level l, with what is needed to code it.
+  // Codes the part of a level that contains the box `needed`, with everything it depends on.
   CodedPart<S> coded(size_t l, u64 item, const Box& needed) {
     CodedPart<S> part;
     const Level& level = source_.level(l);
@@ -191,7 +191,7 @@ class SectionEstimator {
     else
       code_block(source_, own, l, level_[l].parameters, work, nullptr);
     part.activities.resize(part.values.size());
-    const GridPart<S> values{part.values.data(), box};  // in place of the samples, which are coded
+    const GridPart<S> values{part.values.data(), box};  // overwrites the samples, which are coded by now
     const GridPart<u8> activities{part.activities.data(), box};
     store_block(work.geometry, work.values.data(), values);
     if (source_.has_specials()) fill_masked_box(box, source_.specials(l, item), values);
@@ -201,7 +201,7 @@ class SectionEstimator {
     return part;
   }
 
-  // The share of the samples of a class that is not masked.
+  // The share of samples of a class that are not masked.
   double valid_share(size_t l, int cls) const {
     if (!source_.has_specials()) return 1;
     const Level& level = source_.level(l);
@@ -222,7 +222,7 @@ class SectionEstimator {
     return double(valid) / double(std::max<u64>(1, source_.class_samples(l, cls)));
   }
 
-  // Writes the parameters of a level, on which those of the next one build.
+  // Writes the parameters of a level; those of the next level build on them.
   double parameter_bytes(size_t l) {
     constexpr double frame = 5;  // their size and the check
     BinaryEncoder out;
@@ -233,7 +233,7 @@ class SectionEstimator {
     return double(out.finish().size()) + frame;
   }
 
-  // The mean over the boxes of level 0.
+  // The mean squared error over the boxes of level 0.
   double squared_error() const {
     const Header& h = source_.header();
     const auto bits = [&](S sample) { return bits_of<S>(h, sample); };
@@ -268,7 +268,7 @@ class SectionEstimator {
   Team team_;
   EdgeWork<S> edge_work_;
   FittedLevel<S> level_[max_levels];
-  double place_factor_ = 1;  // what a sample of the level costs over what one in its boxes does
+  double place_factor_ = 1;  // cost of a sample of the level relative to a sample in its boxes
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Writes the symbols of code streams as interleaved rANS, side by side, and puts the words and the raw bits together.
+// Encodes the symbols of several code streams together as interleaved rANS, and joins the words with the raw bits.
 #include <algorithm>
 
 #include "base/faults.h"
@@ -16,7 +16,7 @@ void reverse_copy(const u8* from, size_t n, u8* to) {
   for (; i < n; i++) to[n - 1 - i] = from[i];
 }
 
-// Words in reverse order, as little-endian bytes.
+// Reverses words, and stores them as little-endian bytes.
 void reverse_words(const u16* from, size_t n, u8* to) {
   typedef u16 Eight __attribute__((vector_size(16)));
   size_t i = 0;
@@ -32,7 +32,7 @@ void reverse_words(const u16* from, size_t n, u8* to) {
 
 }  // namespace
 
-// Chooses the lanes and makes room.
+// Chooses the number of lanes and prepares buffers.
 void CodeStreamEncoder::Stream::prepare(bool many_lanes) {
   const u64 estimate = cost / (256 * 8);
   log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
@@ -42,7 +42,7 @@ void CodeStreamEncoder::Stream::prepare(bool many_lanes) {
     log2_lanes = std::max(log2_lanes, worthwhile(1 << 15, 4000) ? 4 : worthwhile(1 << 12, 1000) ? 2 : 0);
   }
   std::fill_n(state, 1u << log2_lanes, rans_low);
-  words.resize(symbol_count + rans_slack);  // a symbol gives at most one
+  words.resize(symbol_count + rans_slack);  // a symbol writes at most one word
   to_encode.clear();
   for (const Segment& segment : segments) {
     const CodeTable &even = *segment.table, &odd = segment.second_table ? *segment.second_table : even;

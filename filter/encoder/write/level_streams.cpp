@@ -28,7 +28,7 @@ void assemble(const Bytes& parameters, const std::vector<LevelStreams>& pieces, 
     total += piece.bytes.size();
     for (u64 size : piece.sizes) streams += size != 0;
   }
-  const size_t needed = begin + parameters.size() + total + 4 * streams + 1024;  // with room for the header, which comes last
+  const size_t needed = begin + parameters.size() + total + 4 * streams + 1024;  // with room for the header, which is added last
   if (needed > section.capacity()) section.reserve(std::max(needed, 2 * begin));
   put_varint(section, parameters.size());
   section.insert(section.end(), parameters.begin(), parameters.end());
