@@ -33,7 +33,7 @@ def run(directory, *command, python=sys.executable):
 
 
 def run_python(directory, example, *options):
-    return run(directory, sys.executable, "-W", "error", EXAMPLES / example, *options)
+    return run(directory, sys.executable, "-W", "error", EXAMPLES / "python" / example, *options)
 
 
 def numbers(output, label):
@@ -58,14 +58,14 @@ def test_quickstart(tmp_path):
 
 
 def test_readme_shows_the_quickstart():
-    code = (EXAMPLES / "quickstart.py").read_text().split('"""\n\n', 1)[1]
+    code = (EXAMPLES / "python/quickstart.py").read_text().split('"""\n\n', 1)[1]
     assert code in (ROOT / "README.md").read_text()
 
 
 def test_the_series_of_the_page_on_appending_grows_as_it_says(tmp_path):
     """Within the bound of what was written, and no larger than if it had been written at once."""
     section = (ROOT / "docs/rewriting.md").read_text().split("## Appending", 1)[1]
-    code = (EXAMPLES / "quickstart.py").read_text() + section.split("```python\n", 1)[1].split("```", 1)[0]
+    code = (EXAMPLES / "python/quickstart.py").read_text() + section.split("```python\n", 1)[1].split("```", 1)[0]
     (tmp_path / "series.py").write_text(code + 'np.save("field.npy", field)\n')
     run(tmp_path, sys.executable, "series.py")
     field = np.load(tmp_path / "field.npy")
@@ -185,8 +185,8 @@ console.log(asked.join(), typeof decode);
 
 @needs_programs("node")
 def test_decode_mjs_is_loaded_by_browsers(tmp_path):
-    assert not re.search(r"^import .* from \"node:", (EXAMPLES / "decode.mjs").read_text(), re.MULTILINE)
-    (tmp_path / "page.mjs").write_text(BROWSER.replace("EXAMPLE", json.dumps((EXAMPLES / "decode.mjs").as_uri())))
+    assert not re.search(r"^import .* from \"node:", (EXAMPLES / "browser/decode.mjs").read_text(), re.MULTILINE)
+    (tmp_path / "page.mjs").write_text(BROWSER.replace("EXAMPLE", json.dumps((EXAMPLES / "browser/decode.mjs").as_uri())))
     done = subprocess.run(["node", "page.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.stdout == "https://example.org/stz.wasm function\n", done.stderr
 
@@ -202,7 +202,7 @@ def test_climatebenchpress(tmp_path):
 @needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
 def test_command_line(tmp_path):
     with warm_python.commands() as programs:
-        output = run(tmp_path, "bash", EXAMPLES / "command_line.sh", python=programs / "python")
+        output = run(tmp_path, "bash", EXAMPLES / "command_line/command_line.sh", python=programs / "python")
     check_bound(output, count=4)
     assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
     assert output.count("(0,0,0):") == 2

@@ -1,6 +1,6 @@
 """Reads what is whole of a damaged file: writes a volume, flips one bit of it, and shows what that costs.
 
-python examples/damaged_file.py
+python examples/python/damaged_file.py
 """
 
 import warnings
