@@ -12,7 +12,7 @@ import numpy as np
 import h5stz
 
 rng = np.random.default_rng(1)
-rho = np.cumsum(np.cumsum(rng.standard_normal((96, 96, 96)), axis=0), axis=1).astype("f4")
+rho = np.cumsum(np.cumsum(rng.standard_normal((80, 80, 80)), axis=0), axis=1).astype("f4")
 
 BOUNDS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 estimates = [h5stz.estimate(rho, relative=relative) for relative in BOUNDS]

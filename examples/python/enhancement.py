@@ -29,7 +29,7 @@ def psnr(original, decoded):
     return 20 * np.log10(np.ptp(original) / error)
 
 
-data = noisy_field(48)
+data = noisy_field(40)
 options = {str(kind): h5stz.STZ(psnr=PSNR, data=data, chunks=data.shape, enhance=kind) for kind in KINDS}
 with h5py.File("enhanced.h5", "w") as file:
     for name, stz in options.items():

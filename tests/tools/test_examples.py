@@ -188,7 +188,7 @@ def test_enhancement(warm, tmp_path):
     """As docs/enhancement.md says: a third fewer bytes for the same PSNR."""
     output = run_drawing(warm, tmp_path, "enhancement.py")
     sizes = {kind: int(size) for kind, size in re.findall(r"enhance=(\w+) +(\d+) bytes", output)}
-    assert sizes["True"] == min(sizes.values()) and 0.33 < 1 - sizes["True"] / sizes["None"] < 0.35
+    assert sizes["True"] == min(sizes.values()) and 0.35 < 1 - sizes["True"] / sizes["None"] < 0.37
     assert min(numbers(output, "PSNR")) >= 34
     plain, strict, *filtered, without_filter = numbers(output, "max error / bound")
     assert max(plain, strict, without_filter) <= 1 and max(filtered) <= 1.5
