@@ -1,4 +1,5 @@
-# stz.wasm: the core as a WebAssembly module for browsers, node and others, without JavaScript of its own (examples/decode.mjs loads it).
+# stz.wasm: the core as a WebAssembly module for browsers, node and others, without JavaScript of its own
+# (examples/browser/decode.mjs loads it).
 # With emscripten, preset "wasm". It imports some functions of WASI, which may all fail, and nothing else that does anything.
 set(exported_functions
     malloc free stz_version_number stz_error_text stz_max_compressed_size stz_compress stz_info stz_decompress stz_verify

@@ -11,7 +11,7 @@ from support.requirements import needs_programs
 def test_compress_in_c(tmp_path):
     program = tmp_path / "compress"
     strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-    run("cc", *strict, EXAMPLES / "compress.c", *pkg_config("--cflags", "--libs"), "-lm", "-o", program)
+    run("cc", *strict, EXAMPLES / "simulation_codes/compress.c", *pkg_config("--cflags", "--libs"), "-lm", "-o", program)
     output = run(program)
     assert 0 < float(re.search(r"max error / bound: (\S+)", output)[1]) <= 1
     assert "same as decompressed: yes" in output

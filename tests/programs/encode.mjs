@@ -2,8 +2,8 @@
 //
 //   node encode.mjs DECODE_MJS MODULE DIRECTORY
 //
-// DECODE_MJS is examples/decode.mjs, DIRECTORY what tests/support/golden_files.py writes. Prints the names of streams that are not encoded to
-// the same bytes, and how many were encoded. Exits with 1 if there are any.
+// DECODE_MJS is examples/browser/decode.mjs, DIRECTORY what tests/support/golden_files.py writes. Prints the names of streams that
+// are not encoded to the same bytes, and how many were encoded. Exits with 1 if there are any.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

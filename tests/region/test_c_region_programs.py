@@ -87,7 +87,7 @@ def check_example(program, path, output):
 
 @needs_hdf5_for_c
 def test_c_example(tmp_path, region_file):
-    source, flags = EXAMPLES / "read_slab.c", pkg_config("--cflags", "--libs")
+    source, flags = EXAMPLES / "simulation_codes/read_slab.c", pkg_config("--cflags", "--libs")
     for link in ("-shlib", "-noshlib"):
         run("h5cc", link, "-Wall", "-Wextra", "-Werror", source, *flags, "-o", tmp_path / "slab", directory=tmp_path)
         check_example(tmp_path / "slab", region_file, tmp_path / "slab.raw")
@@ -97,7 +97,7 @@ def test_c_example(tmp_path, region_file):
 @needs_programs("h5fc", "gfortran")
 def test_fortran_example(tmp_path, region_file):
     for link in ("-shlib", "-noshlib"):
-        flags = [EXAMPLES / "read_slab.f90", *pkg_config("--libs"), "-o", tmp_path / "slab"]
+        flags = [EXAMPLES / "simulation_codes/read_slab.f90", *pkg_config("--libs"), "-o", tmp_path / "slab"]
         run("h5fc", link, *flags, directory=tmp_path)
         check_example(tmp_path / "slab", region_file, tmp_path / "slab.raw")
 

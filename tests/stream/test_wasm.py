@@ -29,8 +29,8 @@ def module():
 
 
 def decode(module, paths):
-    """The exit status, and what examples/decode.mjs says of each stream."""
-    words = ["node", EXAMPLES / "decode.mjs", module, *paths]
+    """The exit status, and what examples/browser/decode.mjs says of each stream."""
+    words = ["node", EXAMPLES / "browser/decode.mjs", module, *paths]
     done = subprocess.run(words, text=True, stdout=subprocess.PIPE, timeout=300)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert [line.pop("path") for line in said] == [str(path) for path in paths]
@@ -45,7 +45,7 @@ def test_golden_streams_decode_to_the_same_bits(module):
 
 def test_golden_arrays_are_encoded_to_the_same_bytes(module, tmp_path):
     golden_files.write(tmp_path)
-    words = ["node", PROGRAMS / "encode.mjs", EXAMPLES / "decode.mjs", module, tmp_path]
+    words = ["node", PROGRAMS / "encode.mjs", EXAMPLES / "browser/decode.mjs", module, tmp_path]
     done = subprocess.run(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
     assert (done.returncode, int(done.stdout.split()[-1])) == (0, len(arrays.cases())), done.stdout
 

@@ -52,6 +52,11 @@ class Case:
         return f"{self.document}: {self.text}"
 
 
+def example(name):
+    """An example in Python without the picture that it draws at its end."""
+    return (EXAMPLES / "python" / name).read_text().split("\n# A picture, where matplotlib is installed.\n")[0]
+
+
 def blocks():
     """All Python and shell blocks of the documents."""
     found = []

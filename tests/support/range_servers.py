@@ -12,7 +12,7 @@ import h5stz
 from support.paths import EXAMPLES
 from support.region_files import smooth
 
-EXAMPLE = importlib.util.spec_from_file_location("range_server", EXAMPLES / "range_server.py")
+EXAMPLE = importlib.util.spec_from_file_location("range_server", EXAMPLES / "python/range_server.py")
 range_server = importlib.util.module_from_spec(EXAMPLE)
 EXAMPLE.loader.exec_module(range_server)
 

@@ -10,10 +10,10 @@ from support.paths import EXAMPLES, ROOT
 from support.requirements import needs_packages, needs_programs, require
 
 README = (ROOT / "README.md").read_text()
-QUICKSTART = (EXAMPLES / "quickstart.py").read_text()
+QUICKSTART = document_blocks.example("quickstart.py")
 COMPRESSED = QUICKSTART + 'import os; os.rename("quickstart.h5", "compressed.h5")\n'
-REGIONS = (EXAMPLES / "region_reads.py").read_text()
-DAMAGED = (EXAMPLES / "damaged_file.py").read_text()
+REGIONS = document_blocks.example("region_reads.py")
+DAMAGED = document_blocks.example("damaged_file.py")
 SST = """
 import numpy as np, xarray
 values = np.random.default_rng(1).normal(15, 3, (2, 180, 360)).astype("f4")
@@ -56,7 +56,7 @@ assert part.compute().equals(xarray.load_dataset("climate.nc")["tas"].sel(lat=sl
 """
 SERVER = f"""
 import sys
-sys.path.insert(0, {str(EXAMPLES)!r})
+sys.path.insert(0, {str(EXAMPLES / "python")!r})
 from range_server import RangeServer
 server = RangeServer({{"regions.h5": open("regions.h5", "rb").read()}})
 server.__enter__()
@@ -239,7 +239,11 @@ CASES = [
         skipped="tests/support/parallel_h5py.py does the same, and takes two minutes",
     ),
     Case("simulation_codes.md", "h5pcc examples", skipped="tests/tools/test_simulation_codes.py does the same"),
-    Case("simulation_codes.md", "series.collective", skipped="a part of examples/parallel_h5py.py, which runs on ranks"),
+    Case(
+        "simulation_codes.md",
+        "series.collective",
+        skipped="a part of examples/simulation_codes/parallel_h5py.py, which runs on ranks",
+    ),
     Case(
         "recipes.md",
         "cdo -s infon",
@@ -285,7 +289,7 @@ CASES = [
     ),
     Case("precision_layers.md", "view.layer_errors()", makes=("layers.h5",), prints="["),
     Case("guarantees.md", "check=True", makes=("checked.h5",), prints="absolute=0.001,check=yes"),
-    Case("enhancement.md", "enhance=False", makes=("enhanced.h5",), prints="plain 37"),
+    Case("enhancement.md", "enhance=False", makes=("enhanced.h5",), prints="plain 25055 bytes, enhanced 16532"),
     Case("precision_layers.md", "repack --max-error", files=LAYERS, makes=("preview.h5",), prints="absolute=0.001"),
     Case("recipes.md", "emcmake", skipped="tests/stream/test_wasm.py does the same"),
     Case("recipes.md", "xarray.tests.test_backends", skipped="the suite of another project, two minutes"),
@@ -314,7 +318,7 @@ CASES = [
     Case(
         "region_reads_c.md",
         "h5cc program.c",
-        examples={"program.c": "read_slab.c", "program.f90": "read_slab.f90"},
+        examples={"program.c": "simulation_codes/read_slab.c", "program.f90": "simulation_codes/read_slab.f90"},
         host=("h5cc", "h5fc", "pkg-config"),
         makes=("program",),
     ),

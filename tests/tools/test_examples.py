@@ -12,8 +12,9 @@ import pytest
 
 import h5stz
 from support import exact, warm_python
-from support.paths import EXAMPLES, ROOT
-from support.requirements import needs_packages, needs_programs
+from support.document_blocks import example
+from support.paths import EXAMPLES, ROOT, TESTS
+from support.requirements import has_package, needs_packages, needs_programs
 
 
 def run(directory, *command, python=sys.executable):
@@ -32,8 +33,33 @@ def run(directory, *command, python=sys.executable):
     return done.stdout
 
 
-def run_python(directory, example, *options):
-    return run(directory, sys.executable, "-W", "error", EXAMPLES / example, *options)
+def run_python(directory, name, *options):
+    return run(directory, sys.executable, "-W", "error", EXAMPLES / "python" / name, *options)
+
+
+@pytest.fixture(scope="module")
+def warm():
+    """Programs that have imported matplotlib."""
+    with warm_python.commands("matplotlib.pyplot", "matplotlib.colors", "matplotlib.ticker") as programs:
+        yield programs
+
+
+DRAWING = """
+import runpy, sys, warnings
+warnings.simplefilter("error")
+sys.path.insert(0, {folder!r})
+runpy.run_path({path!r}, run_name="__main__")
+"""
+
+
+def run_drawing(warm, directory, name):
+    """What an example prints that draws NAME.png, which must be a picture where matplotlib is installed."""
+    path = EXAMPLES / "python" / name
+    output = run(directory, warm / "python", "-c", DRAWING.format(folder=str(path.parent), path=str(path)))
+    picture = path.with_suffix(".png").name
+    if has_package("matplotlib"):
+        assert f"picture: {picture}" in output and (directory / picture).stat().st_size > 10_000
+    return output
 
 
 def numbers(output, label):
@@ -49,23 +75,49 @@ def check_bound(output, count=1):
     assert all(0 <= error <= 1 for error in errors), output
 
 
-def test_quickstart(tmp_path):
-    output = run_python(tmp_path, "quickstart.py")
+def test_quickstart(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "quickstart.py")
     assert numbers(output, "largest error")[0] <= 1e-3
     assert numbers(output, "ratio")[0] > 1
     with h5py.File(tmp_path / "quickstart.h5") as file:
         assert file["rho"].shape == (64, 64, 64)
 
 
+def test_without_matplotlib_an_example_says_so(warm, tmp_path):
+    code = "import sys; sys.modules['matplotlib'] = None" + DRAWING
+    path = EXAMPLES / "python/quickstart.py"
+    output = run(tmp_path, warm / "python", "-c", code.format(folder=str(path.parent), path=str(path)))
+    assert "no picture: matplotlib is not installed" in output and not list(tmp_path.glob("*.png"))
+
+
+def test_every_example_is_listed_and_runs_in_a_test():
+    """examples/README.md links each file once in a table or sentence; each row of a table is run by a test."""
+    readme = (EXAMPLES / "README.md").read_text()
+    files = {
+        path
+        for path in EXAMPLES.rglob("*.*")
+        if path.suffix in {".py", ".sh", ".c", ".f90", ".F90", ".cpp", ".h", ".txt", ".mjs"}
+    }
+    linked = {EXAMPLES / name for name in re.findall(r"\]\(([a-z]\S+\.\w+)\)", readme)}
+    assert linked == files
+    tests = "".join(path.read_text() for path in sorted(TESTS.rglob("test_*.py")))
+    rows = re.findall(r"^\| \[\S+\]\((\S+)\) \| .* \| `(.*)` \|$", readme, re.MULTILINE)
+    assert len(rows) > 20
+    for name, command in rows:
+        path = EXAMPLES / name
+        assert path.stem in command, name
+        assert f'{path.name}"' in tests or f'"{path.stem}"' in tests, f"no test runs {name}"
+
+
 def test_readme_shows_the_quickstart():
-    code = (EXAMPLES / "quickstart.py").read_text().split('"""\n\n', 1)[1]
+    code = example("quickstart.py").split('"""\n\n', 1)[1]
     assert code in (ROOT / "README.md").read_text()
 
 
 def test_the_series_of_the_page_on_appending_grows_as_it_says(tmp_path):
     """Within the bound of what was written, and no larger than if it had been written at once."""
     section = (ROOT / "docs/rewriting.md").read_text().split("## Appending", 1)[1]
-    code = (EXAMPLES / "quickstart.py").read_text() + section.split("```python\n", 1)[1].split("```", 1)[0]
+    code = example("quickstart.py") + section.split("```python\n", 1)[1].split("```", 1)[0]
     (tmp_path / "series.py").write_text(code + 'np.save("field.npy", field)\n')
     run(tmp_path, sys.executable, "series.py")
     field = np.load(tmp_path / "field.npy")
@@ -88,8 +140,8 @@ def test_simulation(tmp_path, relative):
         assert file["vorticity"].shape == (20, 64, 64)
 
 
-def test_masked_climate(tmp_path):
-    output = run_python(tmp_path, "masked_climate.py")
+def test_masked_climate(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "masked_climate.py")
     check_bound(output, count=4)
     assert output.count("missing samples unchanged: True") == 4
 
@@ -110,14 +162,14 @@ def test_growing_dataset(tmp_path):
     assert growing <= 1.02 and len(others) == 2
 
 
-def test_pointwise(tmp_path):
-    output = run_python(tmp_path, "pointwise.py")
+def test_pointwise(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "pointwise.py")
     check_bound(output)
     assert "zeros unchanged: True" in output
 
 
-def test_region_reads(tmp_path):
-    output = run_python(tmp_path, "region_reads.py")
+def test_region_reads(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "region_reads.py")
     assert output.count("as h5py reads it: True") == 4
     plane, level, region, through_h5py = numbers(output, "percent read")
     assert max(plane, region, through_h5py) < 40 and level < 15
@@ -125,8 +177,25 @@ def test_region_reads(tmp_path):
     assert len(refined) > 3 and refined == sorted(refined)
 
 
-def test_damaged_file(tmp_path):
-    output = run_python(tmp_path, "damaged_file.py")
+def test_precision_layers(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "precision_layers.py")
+    steps = [[float(text) for text in step] for step in re.findall(r"up to (\S+), found (\S+), from (\d+) bytes", output)]
+    assert len(steps) == 3 and all(found <= 1.05 * promised for promised, found, _ in steps)  # two digits are printed
+    assert [size for *_, size in steps] == sorted(size for *_, size in steps)
+
+
+def test_enhancement(warm, tmp_path):
+    """As docs/enhancement.md says: a third fewer bytes for the same PSNR."""
+    output = run_drawing(warm, tmp_path, "enhancement.py")
+    sizes = {kind: int(size) for kind, size in re.findall(r"enhance=(\w+) +(\d+) bytes", output)}
+    assert sizes["True"] == min(sizes.values()) and 0.35 < 1 - sizes["True"] / sizes["None"] < 0.37
+    assert min(numbers(output, "PSNR")) >= 34
+    plain, strict, *filtered, without_filter = numbers(output, "max error / bound")
+    assert max(plain, strict, without_filter) <= 1 and max(filtered) <= 1.5
+
+
+def test_damaged_file(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "damaged_file.py")
     (lost,) = numbers(output, "lost")
     assert 0 < lost <= 32**3
     assert "all others have their bits: True" in output and "salvaged: True, 1 damaged part" in output
@@ -185,8 +254,8 @@ console.log(asked.join(), typeof decode);
 
 @needs_programs("node")
 def test_decode_mjs_is_loaded_by_browsers(tmp_path):
-    assert not re.search(r"^import .* from \"node:", (EXAMPLES / "decode.mjs").read_text(), re.MULTILINE)
-    (tmp_path / "page.mjs").write_text(BROWSER.replace("EXAMPLE", json.dumps((EXAMPLES / "decode.mjs").as_uri())))
+    assert not re.search(r"^import .* from \"node:", (EXAMPLES / "browser/decode.mjs").read_text(), re.MULTILINE)
+    (tmp_path / "page.mjs").write_text(BROWSER.replace("EXAMPLE", json.dumps((EXAMPLES / "browser/decode.mjs").as_uri())))
     done = subprocess.run(["node", "page.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=100)
     assert done.stdout == "https://example.org/stz.wasm function\n", done.stderr
 
@@ -202,7 +271,7 @@ def test_climatebenchpress(tmp_path):
 @needs_programs("bash", "h5repack", "h5dump", "h5ls", "nccopy")
 def test_command_line(tmp_path):
     with warm_python.commands() as programs:
-        output = run(tmp_path, "bash", EXAMPLES / "command_line.sh", python=programs / "python")
+        output = run(tmp_path, "bash", EXAMPLES / "command_line/command_line.sh", python=programs / "python")
     check_bound(output, count=4)
     assert "h5repack -f 'rho:UD=34765,0,4,102,1,1,3'" in output, "the line typed in the example is another one"
     assert output.count("(0,0,0):") == 2
@@ -211,8 +280,7 @@ def test_command_line(tmp_path):
         assert ratio > 10, f"{name} is hardly compressed"
 
 
-@pytest.mark.slow
-def test_choosing_a_bound(tmp_path):
-    output = run_python(tmp_path, "choose_bound.py")
+def test_choosing_a_bound(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "choose_bound.py")
     assert output.index("0.1 ") < output.index("1e-05")
     assert 10 <= numbers(output, "ratio")[0] <= 10.3

@@ -8,7 +8,16 @@ from support.paths import ROOT
 
 DOCUMENTS = sorted(
     path
-    for pattern in ("*.md", "docs/**/*.md", "filter/*.md", "fuzz/*.md", "tests/*.md", "benchmarks/*.md", "news/*.md")
+    for pattern in (
+        "*.md",
+        "docs/**/*.md",
+        "filter/*.md",
+        "fuzz/*.md",
+        "tests/*.md",
+        "benchmarks/*.md",
+        "news/*.md",
+        "examples/*.md",
+    )
     for path in ROOT.glob(pattern)
 )
 

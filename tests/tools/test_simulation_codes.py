@@ -18,7 +18,7 @@ from support.paths import EXAMPLES
 from support.piecewise_hosts import MPI
 from support.requirements import needs_programs, require
 
-MINIAPPS = EXAMPLES / "miniapps"
+MINIAPPS = EXAMPLES / "simulation_codes/miniapps"
 #: Small runs: both programs write 16 frames, two chunks.
 SIZES = {"euler": ["--cells", 24, "--steps", 64, "--every", 4], "heat": ["--cells", 16, "--steps", 64, "--every", 4]}
 FIELDS = {"euler": ["density", "momentum_x", "momentum_y", "energy"], "heat": ["temperature"]}
@@ -122,7 +122,7 @@ def test_programs_in_other_languages_read_the_files(serial, tmp_path):
         ("h5cc", "read_slab.c", "cube.000064.h5", "temperature"),
     ):
         flags = pkg_config("--cflags", "--libs")
-        run(tmp_path, compiler, EXAMPLES / source, *flags, "-o", tmp_path / "slab")
+        run(tmp_path, compiler, EXAMPLES / "simulation_codes" / source, *flags, "-o", tmp_path / "slab")
         run(tmp_path, tmp_path / "slab", file, name, 11, 1, "out.raw", HDF5_PLUGIN_PATH=environment()["HDF5_PLUGIN_PATH"])
         values = stored(tmp_path / file, name).astype("f4")
         expected = np.concatenate([values[11].ravel(), values[::2, ::2, ::2].ravel()])
@@ -168,7 +168,7 @@ def test_ranks_write_and_restart_together(serial, parallel, tmp_path):
 @pytest.mark.slow
 @needs_programs("mpirun", "mpicc", "pkg-config")
 def test_ranks_in_python_write_together(tmp_path):
-    printed = run(tmp_path, "mpirun", "-n", 4, parallel_h5py.interpreter(), EXAMPLES / "parallel_h5py.py")
+    printed = run(tmp_path, "mpirun", "-n", 4, parallel_h5py.interpreter(), EXAMPLES / "simulation_codes/parallel_h5py.py")
     assert 0.5 < float(re.search(r"max error / bound: (\S+)", printed)[1]) <= 1
     sums = [int(text) for text in re.search(r"check sums: \[(.*)\]", printed)[1].split(",")]
     values = stored(tmp_path / "parallel_h5py.h5", "rho")

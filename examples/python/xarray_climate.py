@@ -1,6 +1,9 @@
 """xarray: one bound for the data of a dataset, every bit of the rest; saved again without a second loss; read coarsely.
 
-Needs xarray, h5netcdf and dask: pip install 'h5stz[xarray]'.
+    python xarray_climate.py
+
+Prints the ratio, the largest errors, and what is unchanged: missing samples, flags, the bits of a copy. Needs xarray,
+h5netcdf and dask: pip install 'h5stz[xarray]'.
 """
 
 import os

@@ -1,4 +1,10 @@
-"""Lazy arrays: every time step at a coarse resolution, dask and xarray, views in other processes, many files as one dataset."""
+"""Lazy arrays: every time step at a coarse resolution, dask and xarray, views in other processes, many files as one dataset.
+
+    python lazy_arrays.py
+
+Prints which part of the bytes an overview of all time steps takes, and that every way of reading gives the same samples. Needs
+xarray and dask: pip install 'h5stz[xarray]'.
+"""
 
 import pickle
 from concurrent.futures import ProcessPoolExecutor

@@ -1,6 +1,10 @@
 """A series that grows by one frame at a time, in chunks of many frames, and is corrected afterwards: the bound holds.
 
-HDF5 decodes and encodes a chunk again whenever a part of it is written. With the growth axis in the options this costs nothing.
+    python growing_dataset.py
+
+HDF5 decodes and encodes a chunk again whenever a part of it is written. With the growth axis in the options (append_axis=0) the
+dataset is as large as if it had been written at once. Prints its size relative to that, with the axis and without it, after
+corrections too, and the largest errors.
 """
 
 import h5py

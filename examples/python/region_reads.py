@@ -1,4 +1,10 @@
-"""Reads parts of a dataset: only the blocks that a slice, a level or a region needs are read and decoded."""
+"""Reads parts of a dataset: only the blocks that a slice, a level or a region needs are read and decoded.
+
+    python region_reads.py
+
+Prints, for four reads, which part of the chunk's bytes and blocks they took, and that the samples are those that h5py reads.
+Level l has every 2^l-th sample along each axis. Draws region_reads.png: a region that gets finer with each level.
+"""
 
 import h5py
 import numpy as np
@@ -37,11 +43,21 @@ with h5py.File("regions.h5") as file:
     report(f"level 2, {coarse.shape}", view.stats, np.array_equal(overview, full[::4, ::4, ::4]))
 
     view = h5stz.view(rho)
-    region = np.s_[48:80, 48:80, 80]
+    region, refined = np.s_[48:80, 48:80, 80], []
     for level, array in view.refine(region):  # coarse to fine; each step reads only what is new
         print(f"level {level}: {array.shape}, {view.stats.bytes_read} bytes so far")
+        refined.append((level, array, view.stats.bytes_read))
     report("a region, refined", view.stats, np.array_equal(array, full[region]))
 
     with h5stz.partial_reads() as stats:  # for code that uses plain h5py
         corner = rho[:16, :16, :16]
     report("through h5py", stats, np.array_equal(corner, full[:16, :16, :16]))
+
+# A picture, where matplotlib is installed.
+from picture import Panel, draw
+
+panels = [
+    Panel(f"level {level}: {count} bytes", array, "rho (dimensionless)", -1.3, 1.3, "RdBu_r", extent=(48, 80, 48, 80))
+    for level, array, count in refined[2:]
+]
+draw("region_reads.png", "A region of 32 x 32 samples, refined", panels, axes=("y (samples)", "z (samples)"))

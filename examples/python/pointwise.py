@@ -1,4 +1,10 @@
-"""A bound relative to each sample, for data that span many decades: |x - x'| <= r |x|, zeros and signs exact."""
+"""A bound relative to each sample, for data that span many decades: |x - x'| <= r |x|, zeros and signs exact.
+
+    python pointwise.py
+
+Prints the decades that a density spans, the ratio, and the largest error in units of the bound of its sample.
+Draws pointwise.png.
+"""
 
 import h5py
 import numpy as np
@@ -23,3 +29,16 @@ print(f"decades: {np.log10(density[filled].max() / density[filled].min()):.1f}")
 print(f"ratio: {density.nbytes / stored:.1f}")
 print(f"max error / bound: {(np.abs(decoded - density)[filled] / density[filled]).max() / RELATIVE:.6f}")
 print(f"zeros unchanged: {not decoded[~filled].any()}")
+
+# A picture, where matplotlib is installed.
+from picture import Panel, draw
+
+plane, read = np.ma.masked_equal(density[40], 0), decoded[40]
+label, decades = "density (dimensionless)", {"lowest": plane.min(), "largest": plane.max(), "logarithmic": True}
+error = (read - plane) / plane / RELATIVE
+panels = [
+    Panel("original", plane, label, **decades),
+    Panel("decompressed", read, label, **decades),
+    Panel("difference", error, "difference / (0.001 of the sample) (dimensionless)", -1, 1, "PuOr_r"),
+]
+draw("pointwise.png", "Each sample within a thousandth of itself", panels)

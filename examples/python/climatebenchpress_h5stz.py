@@ -1,5 +1,7 @@
 """h5stz as a compressor of ClimateBenchPress (https://github.com/ClimateBenchPress/compressor).
 
+    python climatebenchpress_h5stz.py    # without the project: ratios and largest errors of a generated field
+
 Copy this file to src/climatebenchpress/compressor/compressors/h5stz_codec.py of a checkout, add the line
 `from .h5stz_codec import H5stz` to that folder's __init__.py, and install `h5stz` in the project's environment. The
 class registers itself by its name: `--include-compressor h5stz` of the project's commands then runs it.

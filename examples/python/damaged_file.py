@@ -1,6 +1,8 @@
 """Reads what is whole of a damaged file: writes a volume, flips one bit of it, and shows what that costs.
 
-python examples/damaged_file.py
+    python damaged_file.py
+
+Prints how many samples are lost, where they are, and that all others have their bits. Draws damaged_file.png.
 """
 
 import warnings
@@ -37,3 +39,10 @@ done = h5stz.salvage("damaged.h5", "salvaged.h5", overwrite=True)
 with h5py.File("salvaged.h5") as file:
     print(f"salvaged: {np.array_equal(file['rho'][...], array, equal_nan=True)}, {len(done.damaged['/rho'])} damaged part")
     print(file["rho"].attrs["h5stz_damage"])
+
+# A picture, where matplotlib is installed.
+from picture import Panel, draw
+
+label, limits = "rho (dimensionless)", (-1.1, 1.1, "RdBu_r")
+panels = [Panel("before", whole[60], label, *limits), Panel("after: lost samples are grey", array[60], label, *limits)]
+draw("damaged_file.png", "A plane of a file in which one bit was flipped", panels)

@@ -1,6 +1,8 @@
 """Precision layers: one file, read with errors of 1e-2, 1e-3 or with all its precision, for a part of the bytes each time.
 
-python precision_layers.py
+    python precision_layers.py
+
+Prints the largest error with one layer, two and all, the error found and the bytes that were read. Draws precision_layers.png.
 """
 
 import tempfile
@@ -21,7 +23,7 @@ def turbulence(extent, seed=1):
     return (field / field.std()).astype("f4")
 
 
-data = turbulence(64)
+data, steps = turbulence(64), []
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "layers.h5"
     with h5py.File(path, "w") as file:
@@ -33,6 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
         for error, array in view.refine(np.s_[16:48, 16:48, :], by="error"):
             found = np.abs(array.astype(float) - data[16:48, 16:48, :]).max()
             print(f"errors up to {error:.1e}, found {found:.1e}, from {view.stats.bytes_read} bytes")
+            steps.append((error, array, view.stats.bytes_read))
             view.stats.reset()
 
         rough = view.at_error(view.layer_errors()[0])  # a view that is read with the layers that suffice for this error
@@ -40,3 +43,20 @@ with tempfile.TemporaryDirectory() as folder:
         print("a plane of every second sample:", plane.shape, f"from {view.stats.bytes_read} bytes")
 
         assert np.abs(file["rho"][...].astype(float) - data).max() <= 1e-5  # whoever reads as usual gets all of it
+
+# A picture, where matplotlib is installed.
+from picture import Panel, draw
+
+panels = [
+    Panel(
+        f"{count} layer{'s' if count > 1 else ''}: errors up to {error:.1e}",
+        np.maximum(np.abs(array[16, :, 16:48].astype(float) - data[32, 16:48, 16:48]), 1e-8),  # of a logarithm
+        "|difference| (dimensionless)",
+        1e-7,
+        1e-1,
+        logarithmic=True,
+        extent=(16, 48, 16, 48),
+    )
+    for count, (error, array, _) in enumerate(steps, 1)
+]
+draw("precision_layers.png", "One file, read with more and more layers: the errors of a plane", panels)

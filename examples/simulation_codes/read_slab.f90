@@ -6,7 +6,7 @@
 ! all axes. Writes the samples of the plane, then those of the level, to OUTPUT, as real32. To build:
 !
 !   export PKG_CONFIG_PATH=$(h5stz pkg-config-path)
-!   h5fc examples/read_slab.f90 $(pkg-config --libs h5stz) -o read_slab
+!   h5fc examples/simulation_codes/read_slab.f90 $(pkg-config --libs h5stz) -o read_slab
 !
 ! Programs need only the module to call the C functions. HDF5's Fortran interface reverses the order of dimensions; the C functions
 ! do not: their start and count have the slowest axis first.

@@ -6,7 +6,7 @@
  * then those of the level, to OUTPUT, as float32 in C order. To build:
  *
  *   export PKG_CONFIG_PATH=$(h5stz pkg-config-path)
- *   h5cc examples/read_slab.c $(pkg-config --cflags --libs h5stz) -o read_slab
+ *   h5cc examples/simulation_codes/read_slab.c $(pkg-config --cflags --libs h5stz) -o read_slab
  *
  * Set HDF5_PLUGIN_PATH=$(h5stz plugin-path) to run it: HDF5 itself may have to decode chunks. */
 #include <stdio.h>
