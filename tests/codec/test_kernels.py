@@ -38,7 +38,7 @@ def test_a_mistake_in_any_kernel_is_noticed(program):
 
 @pytest.mark.parametrize("kernel", ["f32.interleave", "uniform64.encode_class", "rans.encode"])
 def test_a_failure_names_instruction_set_kernel_seed_and_case(program, kernel):
-    result = run(program, "--isa", "baseline", "--wrong", kernel)
+    result = run(program, "--isa", "baseline", "--wrong", kernel, kernel, "crc32c")
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
     assert line.startswith(f"baseline {kernel}, seed 1, "), line

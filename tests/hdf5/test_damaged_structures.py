@@ -130,10 +130,11 @@ def dies_alone(path):
     return any(subprocess.run(command, capture_output=True, timeout=100).returncode < 0 for _ in range(3))
 
 
-TURNS = {"fast": 4, "slow": 60}
+TURNS = {"fast": 4, "slow": 25, "night": 100}
+TIERS = ["fast", *(pytest.param(tier, marks=getattr(pytest.mark, tier)) for tier in ("slow", "night"))]
 
 
-@pytest.mark.parametrize("tier", ["fast", pytest.param("slow", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("index", [index for index in INDEXES if index != "single chunk"])  # which has none
 def test_every_reader(tmp_path, index, tier):
     path = tmp_path / "x.h5"

@@ -74,14 +74,19 @@ def failures(directory, variables):
 
 @pytest.mark.slow
 def test_h5py_own_tests(tmp_path):
-    """No more of them fail than without h5stz, which is better than what HDF5's own pass-through connector does."""
+    """No more of them fail than without h5stz."""
     alone = failures(tmp_path / "alone", {"HDF5_PLUGIN_PATH": h5stz.plugin_path()})
-    below = failures(tmp_path / "below", {"HDF5_VOL_CONNECTOR": "pass_through under_vol=0;under_info={}"})
     ours = {through: failures(tmp_path / through, run.environment(os.environ, through)) for through in run.ROUTES}
-    counts = {"alone": alone, "under pass_through": below, **ours}
-    print("h5py's tests that fail:", ", ".join(f"{name} {len(found)}" for name, found in counts.items()))
+    print("h5py's tests that fail:", ", ".join(f"{name} {len(found)}" for name, found in {"alone": alone, **ours}.items()))
     for found in ours.values():
-        assert found <= alone and found <= below
+        assert found <= alone
+
+
+@pytest.mark.night
+def test_more_of_them_fail_with_the_connector_of_hdf5(tmp_path):
+    """With its pass-through connector, from which ours has the callbacks that it does not replace."""
+    below = failures(tmp_path / "below", {"HDF5_VOL_CONNECTOR": "pass_through under_vol=0;under_info={}"})
+    assert failures(tmp_path / "ours", run.environment(os.environ, "connector")) < below
 
 
 @pytest.mark.parametrize("connector", [run.CONNECTOR, ""])

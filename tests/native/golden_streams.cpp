@@ -1,7 +1,8 @@
 // Golden streams on the machine that runs this program: they decode to the same bits and are encoded to the same bytes, whole and in
 // parts, for any number of threads and in every floating-point setting.
-//   golden_streams [--every N] DIRECTORY [PART]     PART: of a stream's name, to take only those
-// In a setting other than the default every N-th stream is encoded, by default every third.
+//   golden_streams [--rarely] DIRECTORY [PART]     PART: of a stream's name, to take only those
+// In a setting other than the default every stream is decoded and every third encoded. With --rarely each stream is decoded in a third of
+// these settings, and every 16th is encoded in them and by several threads.
 // DIRECTORY is what tests/support/golden_files.py writes. Its file `cases` has a line for each stream, "NAME OPTIONS PREVIOUS". NAME.stz is
 // the stream, NAME.decoded its array in the byte order of the stream, NAME.layers-N that of the first N precision layers, NAME.plain that
 // without enhancement. If OPTIONS is not "-", NAME.array with these options is the stream, as a rewrite of PREVIOUS if that is not "-".
@@ -224,18 +225,25 @@ void encode(const Case& each, const Host& host) {
   if (done) compare(each, step, out, each.stream, 1);
 }
 
-// number: of the case. every: in a setting other than the default every so many cases are encoded, which takes most of the time: with an
-// emulator that does floating point in software, minutes.
-void check(const Case& each, const std::vector<Setting>& settings, int number, int every) {
+// How often a case is tried elsewhere than in the default setting on one thread: of so many cases one. Encoding takes most of the time,
+// with an emulator that does floating point in software minutes.
+struct Frequency {
+  int decoded, encoded, encoded_by_threads;
+};
+constexpr Frequency usual = {1, 3, 1}, rare = {3, 16, 16};
+
+// number: of the case.
+void check(const Case& each, const std::vector<Setting>& settings, int number, const Frequency& one_of) {
   for (int i = 0; i < int(settings.size()); i++) {
     const Host host = {settings[i], 1 + i % 3};
-    decode_whole(each, host);
-    if (i && (i + number) % every) continue;
+    const bool encodes = !i || (i + number) % one_of.encoded == 0;
+    if (encodes || (i + number) % one_of.decoded == 0) decode_whole(each, host);
+    if (!encodes) continue;
     read_box(each, host);
     encode(each, host);
   }
   for (const int threads : {2, 3}) decode_whole(each, {settings[0], threads});
-  encode(each, {settings[0], 2 + number % 2});
+  if (number % one_of.encoded_by_threads == 0) encode(each, {settings[0], 2 + number / one_of.encoded_by_threads % 2});
   read_levels(each, {settings[0], 2});
   read_less(each, {settings[0], 1});
 }
@@ -275,14 +283,14 @@ bool load(const std::string& directory, const std::string& previous, Case& each)
 }  // namespace
 
 int main(int count, char** words) {
-  int encoded_every = 3;
-  if (count > 2 && std::string(words[1]) == "--every") {
-    encoded_every = std::max(1, std::atoi(words[2]));
-    words += 2;
-    count -= 2;
+  Frequency one_of = usual;
+  if (count > 1 && std::string(words[1]) == "--rarely") {
+    one_of = rare;
+    words++;
+    count--;
   }
   if (count < 2) {
-    std::fprintf(stderr, "golden_streams [--every N] DIRECTORY [PART]\n");
+    std::fprintf(stderr, "golden_streams [--rarely] DIRECTORY [PART]\n");
     return 2;
   }
   const std::vector<Setting> settings = float_settings::all();
@@ -292,7 +300,7 @@ int main(int count, char** words) {
   for (Case each; cases >> each.name >> each.options >> previous; each = Case()) {
     if (count > 2 && each.name.find(words[2]) == std::string::npos) continue;
     streams++;
-    if (load(words[1], previous, each)) check(each, settings, streams, encoded_every);
+    if (load(words[1], previous, each)) check(each, settings, streams, one_of);
   }
   std::printf("instruction set %s, %d streams, %llu comparisons, %d differences; floating point: ", stz::kernels().isa, streams,
               (unsigned long long)comparisons, differences);

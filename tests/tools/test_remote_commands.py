@@ -170,12 +170,18 @@ READERS = {
 }
 
 
+@pytest.fixture(scope="module")
+def odd_files(path):
+    """The content of each of FILES: to compress one takes longer than what is tested."""
+    content = path.read_bytes()
+    return {name.replace(" ", "-"): make(content) for name, (make, _, _, _) in FILES.items()}
+
+
 @pytest.mark.parametrize("command", READERS)
-def test_what_is_not_there_or_no_file_is_named(path, server, command, tmp_path, monkeypatch):
+def test_what_is_not_there_or_no_file_is_named(odd_files, server, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    wanted = {name: (make(path.read_bytes()), what, cure) for name, (make, what, _, cure) in FILES.items()}
-    server.files |= {name.replace(" ", "-"): content for name, (content, _, _) in wanted.items()}
-    said_of = {name.replace(" ", "-"): told[1:] for name, told in wanted.items()}
+    server.files |= odd_files
+    said_of = {name.replace(" ", "-"): (what, cure) for name, (_, what, _, cure) in FILES.items()}
     some = dict(list(said_of.items())[list(READERS).index(command) % 4 :: 4])
     for name, (what, cure) in {"no.h5": ("there is no such file (404)", "check the address"), **some}.items():
         url = f"{server.url}/{name}"

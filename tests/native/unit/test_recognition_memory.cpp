@@ -144,7 +144,7 @@ TEST(threads_and_libraries_share_the_memory) {
     threads.emplace_back([&, t] {
       try {
         const Host& host = hosts[t % 3];
-        for (u64 turn = 0; turn < 12; ++turn) {
+        for (u64 turn = 0; turn < turns(12); ++turn) {
           const Bytes stream = stored_alone(small, field(small, 10 * turn + t));
           const Samples before = decoded(small, stream), written = field(small, 500 + t);
           float* const chunk = host.read(small, stream);
@@ -177,7 +177,7 @@ TEST(a_forked_process_has_the_memory) {
       while (!done) host.write(tiny, Samples(4, 1.f));
     });
   bool good = true;
-  for (int turn = 0; turn < 100 && good; ++turn) {
+  for (u64 turn = 0; turn < turns(100) && good; ++turn) {
     float* const chunk = host.read(small, stream);
     overwrite(chunk, written, 0, small.plane());
     const pid_t child = fork();

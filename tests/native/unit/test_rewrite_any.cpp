@@ -170,7 +170,7 @@ TEST(streams_of_other_arrays_and_damaged_ones_are_refused) {
 }
 
 TEST(programs_that_mix_arrays) {
-  for (u64 seed = 0; seed < 40; ++seed) {
+  for (u64 seed = 0; seed < turns(40); ++seed) {
     Random random(seed);
     std::vector<Bytes> streams = streams_of(small, 100 * seed, 1 + random.below(4));
     for (int step = 0; step < 6; ++step) {

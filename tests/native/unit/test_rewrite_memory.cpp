@@ -51,7 +51,7 @@ TEST(a_flush_is_told_from_those_of_chunks_that_differ_in_one_sample) {
   const Host host;
   std::vector<float*> chunks;
   std::vector<Samples> before;
-  for (size_t i = 0; i < 60; ++i) {
+  for (size_t i = 0; i < turns(60); ++i) {
     Samples samples = field(volume, 1);
     samples[i * 127 % samples.size()] += 3;
     const Bytes stream = stored_alone(volume, samples);
@@ -93,7 +93,7 @@ TEST(a_flush_is_told_from_those_of_other_chunks_in_the_cache) {
   const Host host;
   std::vector<float*> chunks;
   std::vector<Samples> before;
-  for (u64 seed = 0; seed < 40; ++seed) {
+  for (u64 seed = 0; seed < turns(40); ++seed) {
     const Bytes stream = stored_alone(small, field(small, seed));
     before.push_back(decoded(small, stream));
     chunks.push_back(host.read(small, stream));
@@ -123,7 +123,7 @@ static void check_copies(const std::vector<Samples>& chunks) {
 
 TEST(a_copy_is_the_same_stream) {
   std::vector<Samples> chunks;
-  for (u64 seed = 0; seed < 20; ++seed) chunks.push_back(field(volume, seed));
+  for (u64 seed = 0; seed < turns(20); ++seed) chunks.push_back(field(volume, seed));
   check_copies(chunks);
 }
 
@@ -160,7 +160,7 @@ TEST(new_samples_are_stored_as_if_nothing_had_been_read) {
       // Not where a chunk was: allocators other than glibc's do not tell a program's own array from one.
       Samples fresh(dataset->samples());
       std::vector<float*> cached;
-      for (u64 seed = 0; seed < 50; ++seed) {
+      for (u64 seed = 0; seed < turns(50); ++seed) {
         Samples samples = field(*dataset, seed);
         if (seed % 5 == 0) std::fill(samples.begin(), samples.end(), float(seed / 10));
         if (seed % 5 == 1) std::fill(samples.begin() + 10, samples.end(), 0.f);
@@ -185,7 +185,7 @@ TEST(an_address_that_comes_again_is_no_rewrite) {
   for (const char* mib : {static_cast<const char*>(nullptr), "0"}) {
     empty_memory(mib);
     const Host host;
-    for (u64 seed = 0; seed < 20; ++seed) {
+    for (u64 seed = 0; seed < turns(20); ++seed) {
       float* const chunk = host.read(small, stored_alone(small, field(small, seed)));
       host.drop(chunk);
       auto* const fresh = static_cast<float*>(host.allocate(small.bytes()));  // mostly there
