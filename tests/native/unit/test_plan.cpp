@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "predict/block_codec.h"
+#include "predict/block_rows.h"
 #include "unit.h"
 
 using namespace unit;
