@@ -42,7 +42,7 @@ def test_floating_point_data_do_not_care(dtype):
 
 def test_the_options_say_it():
     described = h5stz.STZ(absolute=2, dtype="i4").resolved.described()
-    assert "absolute=2.0 does not count for int32 without integers='lossy'" in described
+    assert "absolute=2.0 does not apply to int32 without integers='lossy'" in described
     assert h5stz.STZ(absolute=2, dtype="i4") == h5stz.STZ(lossless=True)
     assert h5stz.STZ(absolute=2, dtype="i4", integers="lossy").bound == 2
     assert h5stz.STZ(absolute=2, integers="lossy") != h5stz.STZ(absolute=2), "the filter looks at the type of a dataset"

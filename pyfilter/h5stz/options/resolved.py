@@ -1,4 +1,4 @@
-"""What options come to: the settings of the codec, what was asked for, and where the fill value was found."""
+"""The result of resolving options: the settings of the codec, the requested bound, and the origin of the fill value."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ MEASURED = ("relative", "psnr", "ratio")
 
 @dataclass(frozen=True)
 class Resolved:
-    """Settings with what they came from.
+    """Settings, and where they came from.
 
     Attributes:
-        settings: what the codec needs.
-        asked: the bound as it was given.
-        dtype: of the dataset, None if it is not known.
-        fill_origin: how the fill value was found: "given", "masked array", "detected"; None without one.
+        settings: the settings of the codec.
+        asked: the bound as given.
+        dtype: dtype of the dataset; None if unknown.
+        fill_origin: origin of the fill value: "given", "masked array" or "detected"; None without a fill value.
     """
 
     settings: Settings
@@ -49,18 +49,18 @@ class Resolved:
         return elements.fill_number(self.settings.fill, self.dtype)
 
     def text(self) -> str:
-        """The options as text, as STZ.from_string() takes them. A fill value that is no number (xarray's) is left out."""
+        """The options as text for STZ.from_string(). A fill value that is NaN or infinite (xarray's) is left out."""
         dtype = 0 if self.dtype is None else elements.element_type(elements.storage_dtype(self.dtype))[0]
         fill = self.fill_value
         settings = self.settings if fill is None or math.isfinite(fill) else self.settings.replace(fill=None)
         return settings.text(dtype)
 
     def described(self) -> str:
-        """One line: the options as an STZ, what was asked for where that differs, and where the fill value comes from."""
+        """One line: the options as an STZ, the requested bound if it differs, and the origin of the fill value."""
         line = f"h5stz.STZ({self.text()!r})"
         exact_integers = self.asked.partition("=")[0] != "lossless" and self.settings.mode == _core.MODES["lossless"]
         if exact_integers:
-            line += f": {self.asked} does not count for {self.dtype} without integers='lossy'"
+            line += f": {self.asked} does not apply to {self.dtype} without integers='lossy'"
         elif self.asked.startswith(tuple(f"{kind}=" for kind in MEASURED)):
             line += f" for {self.asked}"
         if self.fill_origin not in (None, "given"):
@@ -69,7 +69,7 @@ class Resolved:
 
 
 def bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[str, float]:
-    """The bound that counts for data of this dtype: integers are exact unless they may be lossy, and bool always is."""
+    """The bound for data of this dtype: integers are lossless unless integers="lossy", bool always is."""
     storage = elements.storage_dtype(dtype).kind
     if storage in "iu" and (dtype.kind == "b" or not integers):
         return "lossless", 0.0
@@ -79,21 +79,21 @@ def bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[st
 
 
 def with_nothing_found(settings: Settings, dtype: DType | None) -> Resolved:
-    """What numbers of the core mean, with nothing found in data."""
+    """The Resolved for numbers of the core, without data."""
     mode = elements.name_of(_core.MODES, settings.mode)
     asked = mode if mode == "lossless" else f"{mode}={settings.bound!r}"
     return Resolved(settings, asked, dtype, None if settings.fill is None else "given")
 
 
 def settings_of(meaning: Mapping[str, Any]) -> Settings:
-    """The Settings that the core read from client data or text."""
+    """The Settings that the core parsed from client data or text."""
     return Settings(**{name: value for name, value in meaning.items() if name not in ("dtype", "byte_order", "shape")})
 
 
 def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -> Resolved:
-    """The options of a text; `others` are those that were given beside it, of which only dtype makes sense.
+    """The Resolved of a text. `others` are the options given beside it, of which only dtype is permitted.
 
-    `defaults`: of the options of STZ.
+    `defaults`: defaults of the options of STZ.
     """
     if not isinstance(text, str):
         raise TypeError(f"options are text such as 'absolute=1e-3', this is {type(text).__name__}")
@@ -122,7 +122,7 @@ def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -
 def with_measured(
     kind: str, number: float, scan: Scan, settings: Settings, chunks: tuple[int, ...] | None, choose: bool
 ) -> Settings:
-    """Settings with the absolute bound for a kind that is measured. `choose`: the enhancement too, by the bytes."""
+    """Settings with the absolute bound for a kind that is measured. `choose`: also the enhancement, by the number of bytes."""
     extremes = scan.extremes(() if settings.fill is None else (settings.fill,))
     if kind == "relative":
         if extremes is None and 0 not in scan.source.shape:

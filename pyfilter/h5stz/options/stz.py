@@ -1,7 +1,7 @@
-"""The options that users give, checked and resolved at once: the class STZ, for h5py and behind everything else.
+"""The options that users give, checked and resolved: the class STZ, used by h5py and by all functions of the package.
 
-Whatever is wrong or ambiguous raises StzError (a ValueError) that names the remedy; nothing is left to be found out when
-HDF5 calls the filter.
+An invalid or ambiguous option raises StzError (a ValueError) that names the remedy. Errors do not wait until HDF5 calls the
+filter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Integers: TypeAlias = Literal["lossless", "lossy"]
 
 
 class Options(TypedDict, total=False):
-    """The options of STZ as a dict, for functions that hand them on."""
+    """The options of STZ as a dict, for functions that pass them on."""
 
     absolute: Real | None
     relative: Real | None
@@ -69,80 +69,85 @@ class Options(TypedDict, total=False):
 class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no annotations
     """Options of the h5stz filter, for ``create_dataset(..., **h5stz.STZ(...))`` or ``compression=h5stz.STZ(...)``.
 
-    Also from text, ``h5stz.STZ("absolute=1e-3,block=region")``: see from_string(). ``repr`` shows that form.
+    Options can also be given as text, ``h5stz.STZ("absolute=1e-3,block=region")``: see from_string(). ``repr`` shows this
+    form.
 
     Exactly one bound:
 
     Args:
-        absolute: every finite sample x comes back as x' with |x - x'| <= absolute, in the units of the data.
-        relative: absolute bound = relative * (max - min) of the valid numbers of `data`, the whole dataset.
-        psnr: absolute bound with which the PSNR, 20 log10((max - min) / rmse) over the valid numbers of `data`, is at least
-            this many dB and, where `chunks` are known, at most 0.7 dB more; measured with the codec on all of `data`.
-        ratio: absolute bound with which `data` are compressed at least so many times, and at most 3 % more; found with
-            estimates (docs/estimates.md) and settled by compressing all of `data`, in whole `chunks` if these are given.
-            Lossless, where that is as small. Programs that read the file only learn the bound: give it to anybody who has to
-            trust the numbers.
-        pointwise_relative: |x - x'| <= pointwise_relative * |x|; zeros and signs are exact. Floating-point data only.
-        lossless: True: every bit comes back.
+        absolute: largest absolute error, in the units of the data: |x - x'| <= absolute for every finite sample x and its
+            decompressed value x'.
+        relative: largest error relative to the range: the absolute bound is relative * (max - min) of the valid numbers of
+            `data`, the whole dataset.
+        psnr: minimum PSNR in dB, 20 log10((max - min) / rmse) over the valid numbers of `data`. The absolute bound is chosen
+            so that the PSNR is at least this, and if `chunks` are known at most 0.7 dB more. It is measured with the codec on
+            all of `data`.
+        ratio: compression ratio. The absolute bound is chosen so that `data` become at least this many times smaller, and at
+            most 3 % more. It is found with estimates (docs/estimates.md) and confirmed by compressing all of `data`, in whole
+            `chunks` if they are given. If lossless compression is as small, it is used. Readers of the file see only the
+            bound: tell it to anyone who relies on the data.
+        pointwise_relative: largest error relative to each sample: |x - x'| <= pointwise_relative * |x|. Zeros and signs are
+            exact. Floating-point data only.
+        lossless: True restores every bit.
 
-    And:
+    Further options:
 
     Args:
-        data: the whole dataset, for `relative`, `psnr`, `ratio` and a detected fill value: anything with shape, dtype and
-            slicing (ndarray, memmap, h5py, netCDF4, dask, xarray), read in pieces. It is not kept.
-        chunks: shape of the chunks in which `data` will be stored; with it `psnr` and `ratio` hold for these, and a
-            UserWarning says if they are too small to be worth compressing. Without it those of `data`, if it has any; or else
-            large ones for `ratio`. For `psnr` chunks of three sizes are tried then, which all reach it, and the bound is at
-            most (max - min) * 10**(-psnr / 20) * sqrt(3), with which errors that are spread evenly up to it have this PSNR.
-            Other chunks are not proven to reach it; it may also be several dB more.
-        dtype: of the dataset, where there is no `data`: needed for `fill_value`, checked otherwise.
-        fill_value: number that marks missing samples; they come back bit for bit and count for no bound. None: the fill value
-            of a masked array (store ``data.filled()``), or else a repeated extreme of `data` set apart from the rest, or
-            else that of the HDF5 dataset. False: do not look for one in `data`. NaN and infinities are always kept.
-        block: "default"; "region" for smaller blocks, with which reading a region touches fewer bytes; "throughput" for longer
-            rows, with which volumes are compressed and read as a whole faster.
-        threads: 1 to 255 for writing each chunk, kept in the file; None: 1. The environment variable H5STZ_THREADS, where it
-            is set, overrides it and counts for reading too. The bytes do not depend on it.
-        effort: 1 (fastest) to 9 (smallest) for compression; None: the default, 5. Streams of all efforts keep the same bound.
-            6 to 9 compress as 5 does too and keep the shorter stream: 6 to 8 take twice as long, 9 six times.
-        layers: 1 to 7 precision layers. With two or more, the first of them give a preview with larger errors from a part of
-            the bytes (``view.read(max_error=)``); streams get up to 3 % longer, and compressing takes up to 4 times as long.
-        layer_bounds: falling numbers, up to 6: the largest errors with one precision layer, with two ..., in the units of the
-            data; the last layer has the bound. Found by trial, which takes up to six times as long again. Instead of `layers`.
-            Provisional (docs/compatibility.md).
-        append_axis: the axis along which the dataset grows, 0 is the first. A chunk whose last planes along it were not written
-            yet is stored without loss, and with its bound when it is complete: so it is never compressed twice.
-        integers: "lossless": integers come back exactly, whatever the bound is, as they may be indices, flags or times.
-            "lossy": the bound is for integers too; below 1 it is lossless. bool and enumerations are always exact.
-        content_check: whether CRCs of decoded values are written, with which verify() detects a decoder that makes something
-            else of them; four bytes for each block. None: where samples are coded as float32 or float64 themselves (not for
-            integers, float16, masked data, logarithms, as are most point-wise bounds, and numbers on a grid) and it takes at
-            most a 300th of the stream.
-        enhance: a lower mean error for the bytes, which are more for the same bound. True: with `psnr` and `ratio`, where that
-            is what counts; with `psnr` it is the one of these, or none, that takes the fewest bytes. "strict": within the
-            bound, by coarser rounding next to predictions and finer rounding elsewhere. "relaxed": by a filter that is fitted
-            to the data, where that is worth its bytes; errors may be up to 1.5 times the bound, as ``info().relaxed_bound``
-            says, and the fit takes about as long as compressing. "both", which True stands for: one upon the other. For
-            float32, float64 and complex data with an absolute bound; with several `layers` only "strict". None, False: no.
-            Provisional.
-        check: True: every stream is decoded and compared with its chunk before it is stored, so that neither a flipped bit in
-            memory nor a processor that errs gets into the file unnoticed (docs/guarantees.md). The bytes are the same,
-            compressing takes about as much longer as decompressing takes. Every process that writes the dataset obeys it;
-            the environment variable H5STZ_CHECK=1 asks for it everywhere.
+        data: the whole dataset, for `relative`, `psnr`, `ratio` and detection of a fill value: anything with shape, dtype and
+            slicing (ndarray, memmap, h5py, netCDF4, dask, xarray). It is read slab by slab and not kept.
+        chunks: chunk shape in which `data` will be stored. `psnr` and `ratio` then hold for these chunks, and a UserWarning
+            appears if they are too small to compress well. Default: the chunks of `data`. Otherwise `ratio` is determined with
+            large chunks, and `psnr` with chunks of three sizes, all of which reach it; the bound is then at most (max - min) *
+            10**(-psnr / 20) * sqrt(3), at which evenly distributed errors have this PSNR. It is not proven that other chunks
+            reach it, and the PSNR may be several dB higher.
+        dtype: dtype of the dataset if there is no `data`. It is needed for `fill_value`, and checked otherwise.
+        fill_value: number that marks missing values. They are restored bit for bit and do not influence the bound. None: the
+            fill value of a masked array (store ``data.filled()``), otherwise a repeated extreme of `data` far from the rest,
+            otherwise that of the HDF5 dataset. False: no detection in `data`. NaN and infinities are always kept.
+        block: "default"; "region": smaller blocks, so that region reads need fewer bytes; "throughput": longer rows, so that
+            volumes are compressed and read as a whole faster.
+        threads: number of threads that write a chunk, 1 to 255, stored in the file; None: 1. The environment variable
+            H5STZ_THREADS overrides it, and also applies to reading. The stream does not depend on it.
+        effort: 1 (fastest) to 9 (smallest); None: 5. All efforts keep the bound. 6 to 9 also compress as 5 does and keep the
+            shorter stream: 6 to 8 take twice as long, 9 six times.
+        layers: number of precision layers, 1 to 7. With two or more, the first layers are a preview with larger errors from a
+            part of the bytes (``view.read(max_error=)``). Streams get up to 3 % longer, and compression takes up to 4 times as
+            long.
+        layer_bounds: up to 6 decreasing numbers: the largest errors with one precision layer, with two, ..., in the units of
+            the data. The last layer has the bound. They are found by trial, which takes up to six times as long again. Use it
+            instead of `layers`. Provisional (docs/compatibility.md).
+        append_axis: the axis along which the dataset grows; 0 is the first. A chunk whose last planes along it are not written
+            yet is stored losslessly, and with its bound when it is complete. It is therefore never quantized twice.
+        integers: "lossless": integers are exact, whatever the bound is, because they may be indices, flags or times. "lossy":
+            the bound applies to integers too; below 1 it is lossless. bool and enumerations are always exact.
+        content_check: True writes CRCs of the decoded values, four bytes per block, with which verify() detects wrong
+            decoding. False omits them. None writes them if samples are coded directly as float32 or float64 and if they take
+            at most 1/300 of the stream. Integers, float16, masked data, numbers on a grid, and data coded as logarithms (most
+            pointwise relative bounds) then have none.
+        enhance: lowers the mean error at the same size; at the same bound the size grows. True: for `psnr` and `ratio`; with
+            `psnr` the kind of enhancement, or none, that takes the fewest bytes. "strict": within the bound, with coarser
+            rounding next to predictions and finer rounding elsewhere. "relaxed": a filter fitted to the data, if it saves
+            bytes; errors may be up to 1.5 times the bound (``info().relaxed_bound``), and fitting takes about as long as
+            compressing. "both": strict and relaxed together; with `ratio` True means this. For float32, float64 and complex
+            data with an absolute bound; with several `layers` only "strict". None, False: none. Provisional.
+        check: True decodes every stream and compares it with its chunk before it is stored, which detects flipped bits in
+            memory and faulty processors (docs/guarantees.md). The stream does not change; compression takes longer by about
+            the decompression time. Every process that writes the dataset obeys it. The environment variable H5STZ_CHECK=1
+            turns it on everywhere.
 
-    Valid numbers are finite, not masked and not the fill value; those of complex data are the real and imaginary parts.
+    Valid numbers are finite, not masked and not the fill value. For complex data they are the real and imaginary parts.
 
     Attributes:
-        bound: the resolved bound (float): absolute, or relative to each sample for `pointwise_relative`; 0.0 is lossless, as
-            where `data` or `dtype` are integers.
+        bound: the resolved bound (float): absolute, or relative to each sample for `pointwise_relative`. 0.0 is lossless,
+            as for integers without integers="lossy".
         fill_value: the fill value (a number) or None.
-        filter_id, filter_options: as HDF5 takes them (docs/cd_values.md).
+        filter_id, filter_options: the filter's number and parameters for HDF5 (docs/cd_values.md).
         filter_name: "h5stz".
 
     Raises:
-        StzError: (a ValueError) no bound, two of them, one that is negative or not finite, `relative` or `psnr` without
-            `data`, a PSNR that cannot be met, a fill value that is not clear, an unsupported dtype, ...
-        TypeError: an option that does not exist, or one without its name; the message names the one that was probably meant.
+        StzError: (a ValueError) no bound, several bounds, a bound that is negative or not finite, `relative` or `psnr` without
+            `data`, a PSNR that cannot be met, an ambiguous fill value, an unsupported dtype, ...
+        TypeError: an unknown or positional option; the message names the option that was probably meant.
     """
 
     filter_id: int = _core.FILTER_ID
@@ -184,7 +189,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         kind, number = checked_bound({name: given[name] for name in BOUNDS}, lossless)
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
         if kind in MEASURED and source is None:
-            raise StzError(f"{kind}= refers to the whole dataset: give it too, {asked}, data=array", _ARGUMENT)
+            raise StzError(f"{kind}= refers to the whole dataset: pass it as data, {asked}, data=array", _ARGUMENT)
         bounded_integers = checked_option("integers", integers)
         dataset_dtype = checked_dtype(source, dtype)
         if dataset_dtype is not None:
@@ -202,7 +207,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     @staticmethod
     def _look_at_chunks(chunks: tuple[int, ...], dtype: DType, source: ArraySource | None) -> None:
-        """Warns of tiny chunks, unless they hold all that there is."""
+        """Warns about tiny chunks, unless one chunk holds all of the data."""
         valid = isinstance(chunks, tuple) and all(isinstance(extent, int) and extent > 0 for extent in chunks)
         whole = source is not None and chunks == tuple(source.shape)
         if valid and not whole and (source is None or len(chunks) == len(source.shape)):
@@ -215,17 +220,17 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     @classmethod
     @checked
     def from_filter_options(cls, filter_options: Iterable[int], *, dtype: npt.DTypeLike | None = None) -> STZ:
-        """The STZ that client data mean, such as those of a dataset:
+        """The STZ for the client data of a dataset.
 
-        ``dataset.id.get_create_plist().get_filter(0)`` returns (filter_id, flags, filter_options, name). The result is equal to
-        the STZ with which the dataset was made, apart from a fill value that the filter took from the HDF5 dataset.
+        ``dataset.id.get_create_plist().get_filter(0)`` returns (filter_id, flags, filter_options, name). The result equals the
+        STZ with which the dataset was created, except for a fill value that the filter took from the HDF5 dataset.
 
         Args:
             filter_options: ints, in any form (docs/cd_values.md).
-            dtype: of the dataset, where the client data do not say it (as those of STZ do not) and have a fill value.
+            dtype: dtype of the dataset. It is needed if the client data have a fill value but no type, as those of STZ do.
 
         Raises:
-            StzError: (a ValueError) which of the words is wrong; a fill value without a dtype.
+            StzError: (a ValueError) an invalid parameter, which the message names; a fill value without a dtype.
         """
         try:
             meaning = _core.parse(tuple(operator.index(word) for word in filter_options))
@@ -236,7 +241,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         if "dtype" in meaning and "byte_order" in meaning:
             dataset_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
         if settings.fill is not None and dataset_dtype is None:
-            raise StzError("these filter_options have a fill value, but do not say of which type: give dtype= too", _ARGUMENT)
+            raise StzError("these filter_options have a fill value of unknown type: give dtype= too", _ARGUMENT)
         options = cls.__new__(cls)
         options._set(with_nothing_found(settings, dataset_dtype))
         return options
@@ -244,9 +249,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     @classmethod
     @checked
     def from_dataset(cls, dataset: h5py.Dataset) -> STZ:
-        """The STZ with which an h5py dataset was made.
+        """The STZ with which an h5py dataset was created.
 
-        h5py has no name for filters of others, so what copies the options of a dataset needs them from here:
+        h5py does not know third-party filters, so a copy of a dataset's options must get them from here:
         ``file.create_dataset_like("y", x, **h5stz.STZ.from_dataset(x))``.
 
         Raises:
@@ -260,19 +265,20 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     @classmethod
     @checked
     def from_string(cls, text: str, *, dtype: npt.DTypeLike | None = None) -> STZ:
-        """The STZ that text means: options of this class as ``KEY=VALUE``, separated by commas; ``str()`` of an STZ writes it.
+        """The STZ for options as text: options of this class as ``KEY=VALUE``, separated by commas. ``str()`` of an STZ writes
+        it.
 
-        ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, then ``fill_value=X``, ``dtype=f4``, ``block=region``,
-        ``threads=N``, ``effort=N``, ``layers=N``, ``layer_bounds=B/B``, ``enhance=strict``, ``append_axis=N``,
-        ``integers=lossy``, ``content_check=no``, ``check=yes``, each where it is wanted (docs/cd_values.md). The bounds that
-        need data, `relative`, `psnr` and `ratio`, become an absolute one when text is written.
+        The keys are ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, and optionally ``fill_value=X``, ``dtype=f4``,
+        ``block=region``, ``threads=N``, ``effort=N``, ``layers=N``, ``layer_bounds=B/B``, ``enhance=strict``,
+        ``append_axis=N``, ``integers=lossy``, ``content_check=no``, ``check=yes`` (docs/cd_values.md). `relative`, `psnr` and
+        `ratio`, which depend on data, are written as the absolute bound.
 
         Args:
             text: the options. ``KEY:VALUE`` is the same.
-            dtype: of the dataset, if the text does not say it and has a fill value.
+            dtype: dtype of the dataset, if the text has a fill value but no dtype.
 
         Raises:
-            StzError: (a ValueError) that names the key.
+            StzError: (a ValueError) the message names the key.
         """
         options = cls.__new__(cls)
         options._set(of_text(text, {"dtype": dtype}, _DEFAULTS))
@@ -281,10 +287,11 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     _from_filter_options = from_filter_options  # its name in the classes of hdf5plugin
 
     def get_config(self) -> dict[str, Any]:
-        """The options with which STZ makes an equal object, without data: `relative` and `psnr` as the bound that they became.
+        """The options from which STZ makes an equal object without data. `relative`, `psnr` and `ratio` become the resolved
+        bound.
 
         Returns:
-            dict: the bound, and those of the other options that are not the default; `dtype` comes with a fill value.
+            dict: the bound, and all other options that differ from the defaults; `dtype` is included if there is a fill value.
         """
         settings = self.resolved.settings
         mode = elements.name_of(_core.MODES, settings.mode)

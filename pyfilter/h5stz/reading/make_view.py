@@ -1,4 +1,4 @@
-"""The function `view`, which makes a View of a dataset after a look at what it is given."""
+"""The function `view`, which checks its arguments and makes a View of a dataset."""
 
 from __future__ import annotations
 
@@ -29,31 +29,33 @@ def view(
     max_bytes: SupportsIndex | None = None,
     on_error: OnError = "raise",
 ) -> View:
-    """An array-like over a dataset that reads and decodes only the blocks that an index needs.
+    """A view of a dataset: an array-like that reads and decodes only the blocks that an index needs.
 
-    Works with any h5py dataset: what is not compressed with h5stz alone is read through h5py, and a virtual dataset from its
+    Works with every h5py dataset. Datasets whose only filter is not h5stz are read through h5py, virtual datasets from their
     sources (docs/region_reads.md).
 
     Args:
-        dataset: h5py.Dataset; its file must stay open. A view that was pickled opens the file by itself.
-        cache_bytes: most that is kept for the next read, in bytes; 0 keeps nothing.
-        threads: as of compress(); chunks are decoded side by side, and blocks where there are fewer chunks.
-        verify: True: blocks of the finest level that a read decodes as a whole are compared with the content checks of their
-            streams, as verify() does; not blocks of which it needs a part only, those that were kept, and what h5py reads.
-            False: none are. None: as the environment variable H5STZ_VERIFY says at each read.
-        max_bytes: largest array that a read makes, in bytes, as a file may claim datasets of any size. None: as the environment
-            variable H5STZ_MAX_BYTES says at each read, or no limit.
-        on_error: what takes the place of samples that cannot be read as something in the file is damaged (docs/damage.md).
-            "raise": nothing, a read of them fails. "nan": NaN, of floating-point and complex data. "fill": the fill value of
-            the dataset, `_FillValue` or that of HDF5, if it has one. A number: this number. All other samples have their
-            bits; each read that lost something warns (DamageWarning), and `View.damage` lists what was damaged.
+        dataset: h5py.Dataset. Its file must stay open, except for pickled views, which open the file themselves.
+        cache_bytes: cache for decoded blocks, in bytes; 0 turns it off.
+        threads: number of threads, as for compress(). They decode several chunks, or the blocks of few chunks, in parallel.
+        verify: True compares blocks of the finest level with the content checks of their streams, as verify() does, if a read
+            decodes the whole block. Partly decoded blocks, cached blocks and reads through h5py are not compared. False
+            compares nothing. None: the environment variable H5STZ_VERIFY decides at each read.
+        max_bytes: largest array that a read allocates, in bytes. A file may claim a dataset of any size. None: the value of
+            the environment variable H5STZ_MAX_BYTES at each read, or no limit.
+        on_error: what to do about samples that cannot be read because the file is damaged (docs/damage.md). "raise" raises an
+            error. "nan" sets them to NaN (floating-point and complex data). "fill" sets them to the fill value of the dataset,
+            `_FillValue` or HDF5's, which it must have. A number sets them to this number. All other samples are exact. Each
+            read with losses issues a DamageWarning, and `View.damage` lists the damage.
 
     Returns:
-        View.
+        View
 
     Raises:
-        StzError: (a ValueError) the dataset was closed, cache_bytes is negative, or its type has no such value as on_error.
-        StzTypeError: (a TypeError too) `dataset` is not an h5py.Dataset or has no shape, or a number is of another type.
+        StzError: (a ValueError) the dataset is closed, cache_bytes is negative, or the type of the dataset cannot hold the
+            value on_error.
+        StzTypeError: (also a TypeError) `dataset` is not an h5py.Dataset or has no shape, or another argument has the wrong
+            type.
     """
     if not isinstance(dataset, h5py.Dataset):
         given = type(dataset).__name__

@@ -1,4 +1,4 @@
-"""Region reads for users: a dataset as an array that decodes only what is asked for, at any resolution."""
+"""The class View: an array-like over a dataset that decodes only the needed blocks, at any resolution."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ _ENHANCED = {True: 1, None: 1, False: 0}
 
 
 class View:
-    """A dataset, or one of its resolution levels, as an array that is read piece by piece; made by h5stz.view().
+    """A dataset, or one of its resolution levels, as a lazily read array. Made by h5stz.view().
 
-    Indexing is NumPy's basic indexing: integers, slices with any step, `...`; results are what the same index gives of the
-    whole array, bit for bit. Any number of threads may use a view. numpy.asarray() reads all of it.
+    Indexing is NumPy's basic indexing: integers, slices with any step, `...`. The results are bit for bit those of the whole
+    array. Any number of threads may use a view. numpy.asarray() reads the whole array.
 
-    A view can be pickled if its file has a name on disk and is open for reading: in the other process it opens the file by
-    that name when it is first used. Copies (the module copy) use the same dataset as their original.
+    A view can be pickled if its file has a name on disk and is open for reading. The other process opens the file by that name
+    on first use. Copies (module copy) use the same open dataset.
 
     Attributes:
-        axes: the axes that level(), read() and refine() thin, by rising number; all of them unless level() was told otherwise.
-        spacing: samples of the dataset from one sample of this array to the next, for every axis; ones but for levels.
-        stats: what was read (stats.Stats), shared with all levels of the same view.
-        damage: what reads found damaged where they went on, a list of Damage; stats.reset() empties it.
+        axes: numbers of the axes that level(), read() and refine() thin, ascending. All axes unless level() was given others.
+        spacing: for every axis, the distance between samples of this array, in samples of the dataset; 1 except for levels.
+        stats: statistics of the reads (stats.Stats), shared with all levels of the same view.
+        damage: list of Damage that reads with on_error= found; stats.reset() empties it.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class View:
 
     @property
     def stats(self) -> Stats:
-        """What was read, a stats.Stats."""
+        """Statistics of the reads, a stats.Stats."""
         return self._reader.stats
 
     @property
     def damage(self) -> list[Damage]:
-        """What reads found damaged where they went on (`on_error` of view()), a list of Damage; shared as `stats` are."""
+        """The damage that reads with `on_error` found, as a list of Damage; shared with all levels, as `stats`."""
         return self.stats.damage
 
     @property
@@ -88,33 +88,33 @@ class View:
 
     @property
     def file(self) -> h5py.File:
-        """The h5py.File, as of h5py."""
+        """The h5py.File, as in h5py."""
         return self.dataset.file
 
     @property
     def filename(self) -> str:
-        """Name of the file, as h5py gives it: `view.file.filename`."""
+        """Name of the file, as in h5py: `view.file.filename`."""
         name: str = self.file.filename
         return name
 
     @property
     def attrs(self) -> h5py.AttributeManager:
-        """The attributes of the dataset, as of h5py."""
+        """The attributes of the dataset, as in h5py."""
         return self.dataset.attrs
 
     @property
     def spacing(self) -> tuple[int, ...]:
-        """Samples of the dataset from one sample of this array to the next, for every axis."""
+        """For every axis, the distance between samples of this array, in samples of the dataset."""
         return tuple(1 << level for level in self._levels)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the array; those of a growing dataset grow."""
+        """Shape of the array. It grows with the dataset."""
         return self.thinned(self.dataset.shape)
 
     @property
     def dtype(self) -> DType:
-        """The dtype of the dataset, as h5py gives it."""
+        """The dtype of the dataset, as in h5py."""
         dtype: DType = self.dataset.dtype
         return dtype
 
@@ -135,18 +135,22 @@ class View:
 
     @property
     def chunks(self) -> tuple[int, ...] | None:
-        """Shape of the chunks in samples of this array, rounded up; None if the dataset has none."""
+        """Chunk shape in samples of this array, rounded up; None without chunks."""
         chunks = self.dataset.chunks
         return None if chunks is None else self.thinned(chunks)
 
     @property
     def storage_unit(self) -> tuple[int, ...] | None:
-        """What is stored together, in samples of the dataset: a chunk, or what a source of a virtual dataset has; or None."""
+        """The shape of the units in which the dataset is stored, in its samples: a chunk, or the box of a source of a virtual
+        dataset; or None.
+        """
         return self._reader.unit
 
     @property
     def fallback_reason(self) -> Reason | None:
-        """Why all of the dataset is read through h5py, or None. A Reason is a str with the `name` that the reason has in C."""
+        """The Reason why the whole dataset is read through h5py, or None. A Reason is a str with the `name` of the reason in
+        C.
+        """
         return self._reader.fallback_reason
 
     def __len__(self) -> int:
@@ -160,7 +164,7 @@ class View:
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         if copy is False:
-            raise ValueError("a view has to be read to become an array: leave copy=False away")
+            raise ValueError("a view must be read to become an array: omit copy=False")
         array = np.asarray(self[...])
         return array if dtype is None else array.astype(dtype, copy=False)
 
@@ -172,18 +176,19 @@ class View:
         *,
         layers: SupportsIndex | None = None,
     ) -> View:
-        """A resolution level of this array, as a View: every 2**level-th sample of some axes, every sample of the others.
+        """A resolution level of this array, as a View: every 2**level-th sample along some axes, every sample along the
+        others.
 
         Args:
             level: 0 or more.
-            axes: number of an axis, or several, that are thinned; negative ones count from the last. They are also those
-                that read(), refine() and level() of the result thin. None: those of this view, all axes to begin with.
-            layers: 1 or more: only the first so many precision layers of each stream are read (`STZ(layers=)`), with the
-                errors that layer_errors() tells. None: as this view does.
+            axes: number or numbers of the axes to thin; negative ones count from the last. read(), refine() and level() of the
+                result thin the same axes. None: the axes of this view, initially all.
+            layers: number of precision layers of each stream to read (`STZ(layers=)`), 1 or more. layer_errors() gives their
+                errors. None: as in this view.
 
         Raises:
-            StzError: (a ValueError) there is no such level or axis, or an axis is given twice.
-            StzTypeError: (a TypeError too) a number is no integer.
+            StzError: (a ValueError) the level or axis does not exist, or an axis is given twice.
+            StzTypeError: (also a TypeError) a number is not an integer.
         """
         thinned = self.axes if axes is None else checked_axes(axes, self.ndim)
         precision = self._precision if layers is None else checked_precision(None, layers)
@@ -191,31 +196,33 @@ class View:
 
     @checked
     def at_error(self, max_error: SupportsFloat | None) -> View:
-        """The same array read with fewer bytes: no sample is farther than `max_error` from what was compressed.
+        """The same array, read with fewer bytes: each sample is within `max_error` of the compressed data.
 
-        Of streams that were written with precision layers (`STZ(layers=)`), the fewest that suffice are read. Others give all
-        they have. Point-wise bounds without layers are the exception: their errors are not known in the units of the data, so
-        they give all they have, however far that is. Missing values, NaN and infinities come back exactly. Errors are those
-        that were measured for each chunk when it was compressed; data that had been compressed with loss before have their
-        earlier errors besides.
+        In streams with precision layers (`STZ(layers=)`), only the fewest layers that satisfy max_error are read. Other
+        streams are read completely. Data with a pointwise relative bound and without layers are an exception: their errors in
+        the units of the data were not measured, so everything is read and checked against the bound. Missing values, NaN and
+        infinities are exact. The errors of each chunk were measured when it was compressed. If the data were lossy before,
+        their earlier errors are added.
 
         Args:
-            max_error: in the units of the data; None: as precise as the data are.
+            max_error: largest permitted absolute error, in the units of the data. None: full precision.
 
         Raises:
-            StzError: (a ValueError) it is negative or NaN. At each read: less than what was kept when a chunk was compressed.
-            StzTypeError: (a TypeError too) no number.
+            StzError: (a ValueError) max_error is negative or NaN. On reading: the error of a chunk is larger even with all
+                layers.
+            StzTypeError: (also a TypeError) max_error is not a number.
         """
         return View(self._source, self._levels, self.axes, self._threads, checked_precision(max_error, None), self._max_bytes)
 
     def layer_errors(self, region: Any = ...) -> list[float]:
-        """The largest errors in a region if one precision layer is read, two, ... and all, in the units of the data.
+        """The largest absolute errors in a region with one precision layer, with two, ... and with all, in the units of the
+        data.
 
-        Of chunks with fewer layers, all count. Empty if the streams do not tell: point-wise bounds without layers, or data
-        that h5py reads.
+        For chunks with fewer layers, all layers count. The list is empty if the errors are unknown: for pointwise relative
+        bounds without layers, and for data that h5py reads.
 
         Args:
-            region: integers and slices, as of read().
+            region: integers and slices, as for read().
         """
         return self._reader.layer_errors(parse(region, self.shape).scaled(self.spacing))
 
@@ -231,30 +238,30 @@ class View:
         layers: SupportsIndex | None = None,
         enhance: bool | np.bool_ | None = True,
     ) -> Any:
-        """The samples of a region, on a resolution level and with a precision.
+        """Reads a region at a resolution level and with a precision.
 
         Args:
-            region: integer, slice, ... or a tuple of them, in the index space of this array. On level 0 it means the same as
-                an index. On others, along the axes that a level thins, a slice means those of its samples that the level
-                has, possibly none (and cannot have a step), and an integer the last sample of the level that is not behind it.
+            region: integer, slice, ... or a tuple of them, as indices of this array. At level 0 it is an ordinary index. At
+                other levels, along the thinned axes, a slice selects the samples of the level in its range, possibly none, and
+                cannot have a step; an integer selects the last sample of the level at or before it.
             level: 0 for all samples, l for every 2**l-th along the `axes` of this view.
-            out: writable ndarray of the dataset's dtype and of the result's shape, with any strides, to read into. After an
+            out: writable ndarray with the dataset's dtype and the result's shape, with any strides, to read into. After an
                 error its contents are unspecified.
-            max_bytes: refuses to read more than so many bytes; None: as this view, unless `out` is given.
-            max_error: as of at_error(); None: the precision of this view.
-            layers: as of level().
-            enhance: True, which None means too, or False: the samples of streams with an enhancement (`STZ(enhance=)`) as they
-                were before it, within the bound itself. False is an error where h5py reads them, as from files that are open
-                for writing.
+            max_bytes: largest result in bytes. None: the limit of this view, or no limit if `out` is given.
+            max_error: as for at_error(). None: the precision of this view.
+            layers: as for level().
+            enhance: True or None returns enhanced samples if the streams have an enhancement (`STZ(enhance=)`). False returns
+                the samples without it, which keep the bound itself. False raises an error if h5py must read the data, as in
+                files that are open for writing.
 
         Returns:
             ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
 
         Raises:
-            StzError: (a ValueError) the result is larger than max_bytes, `out` or the level does not fit, the region has a
-                step on a level; the data are less precise than max_error; the file was closed, changed or is damaged; the
-                object that h5py reads it from fails.
-            StzTypeError: (a TypeError too) no basic index, or an argument of another type.
+            StzError: (a ValueError) the result is larger than max_bytes; `out` or the level does not fit; the region has a
+                step on a level; the error of the data exceeds max_error; the file was closed, changed or is damaged; or the
+                object through which h5py reads it fails.
+            StzTypeError: (also a TypeError) the region is not a basic index, or an argument has the wrong type.
             IndexError: an integer is out of range, or there are too many indices.
             OSError: HDF5 cannot read the file.
         """
@@ -270,22 +277,22 @@ class View:
         return self._read(selection, deeper, out, precision, limited=max_bytes is None)
 
     def refine(self, region: Any = ..., *, by: Literal["level", "error"] = "level") -> Iterator[tuple[Any, Any]]:
-        """A region step by step, from coarse to fine.
+        """Reads a region step by step, from coarse to fine.
 
-        By level: yields (level, array), from the coarsest level that the streams have to level 0. Arrays are those of
-        read(region, level); levels of which no sample lies in the region are left out. Each step reads and decodes what is new
-        only, as far as `cache_bytes` allows.
+        By level: yields (level, array), from the coarsest level of the streams to level 0. Each array equals read(region,
+        level). Levels without a sample in the region are skipped. Each step reads and decodes only new data, as far as
+        `cache_bytes` allows.
 
-        By error: yields (error, array), with one precision layer, with two ... and with all; arrays are those of
-        read(region, layers=...), and no sample of them is farther than `error` from what was compressed (layer_errors(); NaN
-        where the streams do not tell). Layers that change nothing are left out.
+        By error: yields (error, array) with one precision layer, with two, ... and with all. Each array equals read(region,
+        layers=...), and its samples are within `error` of the compressed data (see layer_errors(); NaN if unknown). Layers
+        that change nothing are skipped.
 
         Args:
-            region: integers and slices, as of read(), by level without steps along the `axes` of this view.
+            region: integers and slices, as for read(). By level, no steps along the `axes` of this view.
             by: "level" or "error".
 
         Raises:
-            As read(), for an impossible region at once.
+            As read(). For an invalid region immediately, not at the first step.
         """
         if by not in ("level", "error"):
             raise StzError(f'by={by!r} must be "level" or "error"', _ARGUMENT)
@@ -307,16 +314,16 @@ class View:
                 yield level, self.read(region, level)
 
     def _along_axes(self, level: int) -> tuple[int, ...]:
-        """The level for the axes that are thinned, 0 for the others."""
+        """The level for the thinned axes, 0 for the others."""
         return tuple(level if axis in self.axes else 0 for axis in range(self.ndim))
 
     def _deeper(self, level: SupportsIndex, axes: Sequence[int]) -> tuple[int, ...]:
-        """The level of every axis of the dataset that a level of this array along `axes` is."""
+        """For every axis of the dataset, the level of a level of this array along `axes`."""
         try:
             number = operator.index(level)
         except TypeError:
             raise StzTypeError(
-                f"level={level!r} is no integer: give 0 for all samples, 1 for every second", _ARGUMENT
+                f"level={level!r} is not an integer: give 0 for all samples, 1 for every second", _ARGUMENT
             ) from None
         most = _MOST_LEVELS - max((self._levels[axis] for axis in axes), default=0)
         if not 0 <= number <= most:
@@ -324,7 +331,7 @@ class View:
         return tuple(old + number * (axis in axes) for axis, old in enumerate(self._levels))
 
     def thinned(self, extents: Sequence[int]) -> tuple[int, ...]:
-        """How many samples of this array so many of the dataset from its beginning have, for every axis."""
+        """For every axis, the number of samples of this array in the first `extents` samples of the dataset."""
         return tuple(-(-extent >> level) if extent else 0 for extent, level in zip(extents, self._levels, strict=True))
 
     def _refuse_larger(self, selection: Selection, max_bytes: int | None) -> None:
@@ -355,7 +362,7 @@ class View:
         return _restored, (self._source.place(), self._levels, self.axes, self._threads, self._precision, self._max_bytes)
 
     def detached(self) -> View:
-        """The same View; if its file can be opened by name, it is, once the file that was given is closed."""
+        """The same View. After the given file was closed, it opens the file by name, if possible."""
         return View(self._source.detached(), self._levels, self.axes, self._threads, self._precision, self._max_bytes)
 
     def __copy__(self) -> View:
@@ -365,7 +372,7 @@ class View:
         return self.__copy__()
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:
-        """What tells the contents of this array from those of others, in any process: for names in dask."""
+        """Identifies the contents of this array in all processes, for names in dask."""
         return "h5stz.View", self._source.version(), self._levels, self._precision
 
 
