@@ -11,7 +11,6 @@ from libc.stdlib cimport free, malloc
 from libc.stdint cimport UINT64_MAX, uint64_t
 from libc.string cimport memcpy, memset
 
-import sys
 from math import prod
 
 from stz cimport *
@@ -63,11 +62,19 @@ cdef extern from "stz_cd_values.h":
     int STZ_CD_MAX_THREADS
 
 
-if stz_version_number() == 0:  # the codec is in the plug-in
-    problem = stz_error_text(STZ_ERROR_LIBRARY).decode()
-    if getattr(sys, "frozen", False):  # as PyInstaller, cx_Freeze and others set it
-        raise ImportError(f"{problem}: this program was frozen without it; freeze it again with the files of h5stz/plugins (docs/packaging.md)")
-    raise ImportError(f"{problem}: the installation is incomplete, repeat `pip install h5stz`")
+cdef check_plugin():
+    """Raises ImportError if the codec, which is in the plug-in, is missing."""
+    import sys
+    if stz_version_number() == 0:
+        problem = stz_error_text(STZ_ERROR_LIBRARY).decode()
+        if getattr(sys, "frozen", False):  # as PyInstaller, cx_Freeze and others set it
+            raise ImportError(
+                f"{problem}: this program was frozen without it; freeze it again with the files of h5stz/plugins (docs/packaging.md)"
+            )
+        raise ImportError(f"{problem}: the installation is incomplete, repeat `pip install h5stz`")
+
+
+check_plugin()
 
 FILTER_ID = STZ_FILTER_ID
 VERSION = stz_version_string().decode()

@@ -321,7 +321,7 @@ def test_decompress_into_an_array(dtype):
         (np.empty((4, 5), object), TypeError, "O"),
         (np.empty((5, 4), "f4").T, ValueError, r"C-contiguous.*out\[...\] = "),
         (np.empty((4, 10), "f4")[:, ::2], ValueError, "C-contiguous"),
-        (np.frombuffer(bytes(80), "f4").reshape(4, 5), ValueError, "written"),
+        (np.frombuffer(bytes(80), "f4").reshape(4, 5), ValueError, "read-only"),
         (bytearray(80), TypeError, r"out is of type bytearray.*numpy.empty\(\(4, 5\), '<f4'\)"),
     ],
     ids=["dtype", "shape", "rank", "byte order", "kind", "object", "order", "strides", "read-only", "no array"],
@@ -360,7 +360,7 @@ def test_what_is_no_stream_is_refused(garbage):
 
 def test_what_was_given_is_described():
     for stream, told in (
-        (b"no stream at all, but a text", r"28 bytes \(bytes\) that begin with b'no stream at all'"),
+        (b"no stream at all, but a text", r"28 bytes \(bytes\), beginning with b'no stream at all'"),
         (np.zeros((2, 3)), r"48 bytes \(ndarray\)"),
         (b"", r"0 bytes \(bytes\)"),
         (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file: open it with h5py"),

@@ -170,7 +170,7 @@ def test_what_a_limit_can_be(value):
     if value is None:
         assert h5stz.decompress(STREAM, max_bytes=value).size == 1000
     else:
-        with pytest.raises(h5stz.StzError, match=r"max_bytes=.* (is negative|is no integer)"):
+        with pytest.raises(h5stz.StzError, match=r"max_bytes=.* (is negative|is not an integer)"):
             h5stz.decompress(STREAM, max_bytes=value)
 
 

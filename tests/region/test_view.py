@@ -197,7 +197,7 @@ def test_reading_into_an_array(volume):
             (np.empty((27, 110), "f8"), TypeError, "dtype"),
             (np.empty((27, 110), ">f4"), TypeError, "dtype"),
             (np.empty((27, 111), "f4"), ValueError, "shape"),
-            (read_only, ValueError, "written"),
+            (read_only, ValueError, "read-only"),
         ]
         for out, error, said in wrong:
             with pytest.raises(error, match=said) as raised:
