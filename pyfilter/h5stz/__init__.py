@@ -17,13 +17,14 @@ from h5stz._core import FILTER_ID, FORMAT_VERSION
 from h5stz._core import VERSION as __version__
 
 # What a fork must not catch half loaded does not wait for its first use.
-from h5stz.codec import Layer, StreamInfo, compress, decompress, drop_layers, info, rewrite, verify
+from h5stz.codec import compress, decompress, drop_layers, rewrite, verify
 from h5stz.damage import Damage, DamageWarning
 from h5stz.errors import StzError, StzMemoryError, StzReadError, StzTypeError
 from h5stz.hdf5.registration import Config, get_config, last_error, plugin_path, register
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.stz import STZ, Options
 from h5stz.signatures import with_options_of
+from h5stz.stream_info import Layer, StreamInfo, info
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

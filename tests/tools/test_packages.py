@@ -21,6 +21,7 @@ COMMON = (
     "progress",
     "type_words",
     "elements",
+    "stream_info",
     "limits",
     "unreadable",
     "slabs",

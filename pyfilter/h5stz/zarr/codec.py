@@ -18,7 +18,7 @@ import numpy as np
 from zarr.abc.codec import ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin, ArrayBytesCodecPartialEncodeMixin
 from zarr.abc.store import RangeByteRequest
 
-from h5stz import _core, codec
+from h5stz import _core, stream_info
 from h5stz.elements import Array, DType, Real
 from h5stz.errors import StzError
 from h5stz.options.precision import checked_precision
@@ -150,7 +150,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
 
     def _chunk(self, stream: bytes, chunk_spec: ArraySpec, max_error: Real | None) -> Array:
         """The array of a stored chunk, with at most this error. None: all layers, as needed before writing it again."""
-        header = codec.info(stream)
+        header = stream_info.info(stream)
         check_shape(header.shape, chunk_spec.shape)
         array = decoded_array(stream, self.threads, max_error, header.array_bytes)
         return of_dtype(array, chunk_spec.dtype.to_native_dtype()).reshape(chunk_spec.shape)
@@ -158,7 +158,7 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
     def _stream(self, array: Array, chunk_spec: ArraySpec, previous: bytes | None) -> bytes:
         """Compresses a chunk. `previous`: the stream it was decoded from before it was changed."""
         if array.dtype.kind != "b":
-            dtype: DType = array.dtype.newbyteorder("<") if previous is None else codec.info(previous).dtype
+            dtype: DType = array.dtype.newbyteorder("<") if previous is None else stream_info.info(previous).dtype
             array = array.astype(dtype, copy=False)
         fill_value = _number(chunk_spec.fill_value) if self.fill_value == _OF_ARRAY else self._number()
         return self.encoded(array, fill_value, previous)

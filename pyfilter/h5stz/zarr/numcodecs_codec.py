@@ -18,6 +18,7 @@ from h5stz.elements import Array, BytesLike
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5 import calls
 from h5stz.reading.chunk_index import confuses_chunks
+from h5stz.stream_info import StreamInfo, info
 from h5stz.zarr.codec_options import CodecOptions, decoded_array
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -92,7 +93,7 @@ class Stz(CodecOptions, Codec):  # type: ignore[misc]
         """
         if out is None:
             return decoded_array(buf, self.threads, self.max_error)
-        header = codec.info(buf)
+        header = info(buf)
         array = _target(out, header)
         if array.shape == header.shape and not (array.flags.c_contiguous or array.flags.f_contiguous):
             array[...] = decoded_array(buf, self.threads, self.max_error, header.array_bytes)
@@ -123,7 +124,7 @@ def _typed(buf: Any) -> Array:
     return np.asanyarray(buf)
 
 
-def _target(out: Any, header: codec.StreamInfo) -> Array:
+def _target(out: Any, header: StreamInfo) -> Array:
     """`out` as an ndarray, checked against the array of the stream."""
     array = out if isinstance(out, np.ndarray) else np.asarray(memoryview(out))
     is_bytes, is_time = array.dtype.kind in "biu" and array.dtype.itemsize == 1, array.dtype.kind in "mM"

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from h5stz import _core, codec, elements
+from h5stz import _core, elements, stream_info
 from h5stz.elements import Array, DType
 from h5stz.errors import StzError, StzReadError
 from h5stz.options.option_checks import thread_count
@@ -147,7 +147,7 @@ async def _ranged(fetch: Fetch, head: Any) -> ChunkReader | None:
     """A reader that fetches ranges; None if the chunk must be fetched whole because its header is not in its first bytes."""
     try:
         # The bytes of all levels; the content check may follow, which nothing here compares.
-        size = codec.info(head).level_bytes[0]
+        size = stream_info.info(head).level_bytes[0]
     except StzError as error:
         if error.code != _TRUNCATED:
             raise
