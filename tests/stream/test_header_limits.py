@@ -117,7 +117,7 @@ def test_what_is_reserved_is_for_a_later_version(fields):
     assert verdict(with_sizes(fields)) == "version"
 
 
-VERSIONS = [(3, version) for version in {1, 2, 127, 128, 130, 255} - {h5stz.FORMAT_VERSION}]
+VERSIONS = [(3, version) for version in (1, 2, 127, 128, 130, 255) if version != h5stz.FORMAT_VERSION]
 KINDS = [(4, 2 | 128), (4, 2 | 3 << 2)]
 TYPES = [(5, 0), (5, 14), (5, 31), (5, 2 | 2 << 5)]
 
