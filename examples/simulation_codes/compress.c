@@ -1,7 +1,9 @@
 /* Compresses a field in memory, decompresses it, and reads a part of it from the stream: the core of the C API, without HDF5.
  *
- *   cc compress.c $(pkg-config --cflags --libs stz) -lm -o compress
+ *   export PKG_CONFIG_PATH=$(h5stz pkg-config-path)
+ *   cc compress.c $(pkg-config --cflags --libs h5stz) -lm -o compress
  *
+ * Without the Python package, the module of pkg-config is `stz` (docs/c_api.md).
  * docs/c_api.md explains the calls and shows the same with CMake. */
 #include <math.h>
 #include <stdio.h>

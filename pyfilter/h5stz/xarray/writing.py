@@ -172,6 +172,9 @@ def _plans(
 ) -> dict[Hashable, _Plan]:
     named = referenced(dataset)
     rules = _rules(dataset, variables, named)
+    _check_dimensions(dataset, chunking.chunks)
+    for rule in rules.values():
+        _check_dimensions(dataset, (rule or {}).get("chunks"))
     plans = {}
     for name, variable in dataset.variables.items():
         if name in rules and rules[name] is None:
@@ -208,6 +211,14 @@ def _plans(
     return plans
 
 
+def _check_dimensions(dataset: xarray.Dataset, chunks: object) -> None:
+    """Raises StzError if chunks= names a dimension that the dataset does not have."""
+    unknown = [dim for dim in chunks if dim not in dataset.dims] if isinstance(chunks, Mapping) else []
+    if unknown:
+        there = ", ".join(map(str, dataset.dims))
+        raise StzError(f"chunks={{{unknown[0]!r}: ...}}: no variable has this dimension; there are {there}", _ARGUMENT)
+
+
 def _asked(
     name: Hashable,
     variable: xarray.Variable,
@@ -242,6 +253,10 @@ def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) 
     """The options of each variable that a pattern matches. Patterns with wildcards skip variables to which no bound applies."""
     rules: dict[Hashable, Mapping[str, Any] | None] = {}
     for pattern, options in variables.items():
+        if options is not None and not isinstance(options, Mapping):
+            raise StzTypeError(
+                f"variables={{{pattern!r}: {options!r}}}: give a dict such as {{'absolute': 0.1}}, or None", _ARGUMENT
+            )
         unknown = sorted(set(options or ()) - {*_BOUNDS, *_OTHERS})
         if unknown:
             known = ", ".join((*_BOUNDS, *_OTHERS))
