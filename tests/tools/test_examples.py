@@ -44,8 +44,10 @@ def warm():
         yield programs
 
 
+#: A program that ends with a traceback before `run` gives up: the pipes of a fork stay open when its client is killed.
 DRAWING = """
-import runpy, sys, warnings
+import faulthandler, runpy, sys, warnings
+faulthandler.dump_traceback_later(200, exit=True)
 warnings.simplefilter("error")
 sys.path.insert(0, {folder!r})
 runpy.run_path({path!r}, run_name="__main__")
