@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+import h5py
 import numpy as np
 
 # NumPy would load these within a call, where a fork could catch it half-way.
@@ -60,7 +61,8 @@ class Estimate:
         options: the options of STZ with this bound, as text.
         chunks: chunk shape.
         sampled, chunk_count: number of sampled chunks, and of all chunks.
-        exact: True if all chunks were compressed, so that nothing is extrapolated.
+        exact: True if all chunks were compressed, so that nothing is extrapolated, and the fill value of the dataset does
+            not matter: it is unknown if chunks stand over the edge and `fill_value` is given.
     """
 
     bytes: int
@@ -139,6 +141,12 @@ class _Sample:
             boxes = [candidates[int((part + share) * len(candidates) / wanted)] for part, share in enumerate(spread)]
         self.pieces = [slabs.piece(source, box) for box in boxes]
         self.whole = source if _in_memory(source) else None
+        self.rank = len(source.shape)
+        self.in_chunks = chunks is not None or self.whole is None  # else compress() is estimated
+        self.is_partial = any(piece.shape != self.chunks for piece in self.pieces)
+        # HDF5 fills up chunks at the end of a dataset with its fill value, which the filter takes for a missing value.
+        creation = source.id.get_create_plist() if isinstance(source, h5py.Dataset) else None
+        self.has_file_fill = bool(creation and creation.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED)
         self._counts: dict[int | None, list[int]] = {}
 
     def as_one(self) -> Array:
@@ -149,7 +157,7 @@ class _Sample:
             return self.pieces[0]
         masked = any(map(np.ma.isMaskedArray, self.pieces))
         joined = (np.ma.concatenate if masked else np.concatenate)([piece.ravel() for piece in self.pieces])
-        return cast(Array, joined)
+        return cast(Array, joined.reshape(-1, *[1] * (self.rank - 1)))  # options may name an axis
 
     def extremes(self, fill: int | None) -> validity.Extremes | None:
         """Minimum and maximum of the valid numbers."""
@@ -168,7 +176,7 @@ class _Sample:
         def estimate(piece: Array, valid: int) -> tuple[float, float, float, bool]:
             stored = elements.stored(piece, settings.fill)
             whole = np.ascontiguousarray(bounds.as_chunk(stored, self.chunks, settings.fill))
-            size, variance, square, exact = settings.estimate(whole)
+            size, variance, square, exact = (settings.of_chunk(whole) if self.in_chunks else settings).estimate(whole)
             if settings.fill is None and valid:  # what fills it up has no error, but counts as valid
                 square *= 1 + validity.components(whole).size / valid - validity.components(stored).size / valid
             return size, variance, square, exact
@@ -188,7 +196,8 @@ class _Sample:
         weights = self.valid_counts(settings.fill)
         squares = [square for _, _, square, _ in each]
         error = float(np.average(squares, weights=weights)) if any(weights) else 0.0
-        exact = scale == 1 and all(is_exact for *_, is_exact in each)
+        known = not self.has_file_fill and (settings.fill is None or not self.is_partial)  # what the filter will see
+        exact = scale == 1 and known and all(is_exact for *_, is_exact in each)
         return float(sizes.sum()) * scale, math.sqrt(variance) * scale, error, exact
 
     def result(self, settings: Settings, options: str) -> Estimate:

@@ -148,10 +148,35 @@ def test_datasets(volume, tmp_path, chunks, options):
         made = file.create_dataset(
             "made", data=volume, chunks=chunks, fillvalue=options.get("fill_value"), **h5stz.STZ(found.options)
         )
-        assert found.exact
+        assert found.exact == ("fill_value" not in options or chunks == (40, 48, 48))
         assert found.bytes == made.id.get_storage_size()
         assert found.bound == h5stz.STZ.from_dataset(made).bound
         assert found.psnr == pytest.approx(psnr(volume, made[...]), abs=1e-6)
+
+
+def test_chunks_in_which_the_filter_detects_a_missing_value(tmp_path):
+    """It looks at each chunk alone."""
+    array = np.arange(100, dtype="f4").reshape(10, 10)
+    array[::3, ::2] = -9999
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        for chunks in ((5, 5), (4, 4)):
+            options = h5stz.STZ(absolute=0.1, data=array, fill_value=False)
+            made = file.create_dataset(str(chunks), data=array, chunks=chunks, **options)
+            found = h5stz.estimate(array, chunks=chunks, absolute=0.1, fill_value=False)
+            assert found.exact
+            assert found.bytes == made.id.get_storage_size()
+
+
+def test_a_dataset_with_a_fill_value_of_its_own_is_not_exact(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        made = file.create_dataset("x", data=np.arange(100.0).reshape(10, 10), chunks=(5, 5), fillvalue=99)
+        assert not h5stz.estimate(made, absolute=0.1).exact
+
+
+def test_an_axis_along_which_a_dataset_grows(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        made = file.create_dataset("x", data=np.zeros((20, 20)), chunks=(10, 10), **h5stz.STZ(absolute=0.1, append_axis=1))
+        assert h5stz.estimate(made, absolute=0.1, append_axis=1).bytes == made.id.get_storage_size()
 
 
 @pytest.mark.parametrize("wanted", [{"psnr": 60}, {"ratio": 40}], ids=str)
