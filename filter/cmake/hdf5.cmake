@@ -14,8 +14,11 @@ stz_objects(stz_filter recognition ${filter_sources})
 stz_objects(stz_region region hdf5/calls.cpp)
 set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_hdf5> $<TARGET_OBJECTS:stz_filter>)
 if(H5STZ_CODEC_IN_PLUGIN)
-  stz_objects(stz_forward forward)
-  add_library(stz_forward_static STATIC $<TARGET_OBJECTS:stz_forward>) # for the Python binding
+  stz_objects(stz_forward forward) # for libraries in lib/ and connector/
+  target_compile_definitions(stz_forward PRIVATE STZ_PLUGIN_FOLDER="../plugins")
+  add_library(stz_forward_static STATIC $<TARGET_PROPERTY:stz_forward,SOURCES>) # for the Python binding
+  target_include_directories(stz_forward_static PRIVATE . include)
+  target_compile_definitions(stz_forward_static PRIVATE STZ_PLUGIN_FOLDER="plugins")
   target_sources(stz_region PRIVATE base/memory_pool.cpp)
   set(codec_objects $<TARGET_OBJECTS:stz_forward>)
 else()

@@ -3,7 +3,12 @@
 #include "forward/plugin_functions.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#if defined(__ELF__)
+#include <link.h>
+#endif
 
 #include <atomic>
 #include <climits>
@@ -11,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/common.h"
 #include "base/message.h"
 #include "stz.h"
 
@@ -19,20 +25,30 @@ namespace {
 
 // Absolute paths.
 struct Paths {
-  char folder[PATH_MAX] = "";       // of this library
-  char plugin[PATH_MAX + 32] = "";  // empty if there is none
+  char plugin[2 * PATH_MAX] = "";
+  char problem[2 * PATH_MAX + 64] = "";  // if nothing better is known
 
   Paths() noexcept {
     static const char anchor = 0;
     Dl_info self;
-    if (!dladdr(&anchor, &self) || !realpath(self.dli_fname, folder)) return;
-    char* const name = strrchr(folder, '/');
-    *name = 0;
-    for (const char* above : {"", "/.."}) {  // the Python binding lies beside plugins/, the others in lib/ and connector/
-      snprintf(plugin, sizeof plugin, "%s%s/plugins/libh5stz.so", folder, above);
-      if (access(plugin, F_OK) == 0) return;
+    if (!dladdr(&anchor, &self)) return;
+    char name[PATH_MAX] = "";
+    if (*self.dli_fname != '/' && (!getcwd(name, sizeof name) || strlen(name) + strlen(self.dli_fname) + 2 > sizeof name)) return;
+    if (*self.dli_fname != '/') strcat(name, "/");
+    strncat(name, self.dli_fname, sizeof name - strlen(name) - 1);
+    set(name);
+    if (access(plugin, F_OK) != 0) {  // this library is a link to that of the package
+      char linked[PATH_MAX];
+      if (realpath(name, linked)) set(linked);
+      if (access(plugin, F_OK) != 0) set(name);
     }
-    *plugin = 0;
+    snprintf(problem, sizeof problem, "the HDF5 plug-in %s cannot be used", plugin);
+  }
+
+ private:
+  void set(const char* library) {
+    const char* const slash = strrchr(library, '/');
+    snprintf(plugin, sizeof plugin, "%.*s/" STZ_PLUGIN_FOLDER "/libh5stz.so", static_cast<int>(slash - library), library);
   }
 };
 
@@ -55,15 +71,41 @@ void* fail(const char* format, Arguments... arguments) noexcept {
   return nullptr;
 }
 
-// Threads that come here at the same time all load the same plug-in.
+// Whether a file has all bytes that its ELF header promises. The dynamic linker maps them without a look, and a missing one ends the
+// process.
+bool is_whole(const char* name) noexcept {
+#if defined(__ELF__)
+  const int file = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return true;  // dlopen says why
+  struct stat facts;
+  ElfW(Ehdr) header;
+  bool whole = fstat(file, &facts) == 0 && S_ISREG(facts.st_mode);
+  if (whole && pread(file, &header, sizeof header, 0) == ssize_t(sizeof header) && memcmp(header.e_ident, ELFMAG, SELFMAG) == 0) {
+    whole = header.e_phentsize == sizeof(ElfW(Phdr));
+    for (int i = 0; whole && i < header.e_phnum; i++) {
+      ElfW(Phdr) part;
+      whole = pread(file, &part, sizeof part, static_cast<off_t>(header.e_phoff + i * sizeof part)) == ssize_t(sizeof part) &&
+              part.p_offset <= u64(facts.st_size) && part.p_filesz <= u64(facts.st_size) - part.p_offset;
+    }
+  }
+  close(file);
+  return whole;
+#else
+  return *name;
+#endif
+}
+
+// Threads that come here at the same time all load the same plug-in. After a failure, a later call tries again.
 void* load() noexcept {
-  if (state.load(std::memory_order_relaxed) != untried) return nullptr;
-  if (!*paths.plugin) return fail("in %s and the folder above, the HDF5 plug-in plugins/libh5stz.so is missing", paths.folder);
+  if (access(paths.plugin, F_OK) != 0) return fail("the HDF5 plug-in %s is missing", paths.plugin);
+  if (!is_whole(paths.plugin)) return fail("the HDF5 plug-in %s is truncated, or no file", paths.plugin);
   void* const loaded = dlopen(paths.plugin, RTLD_NOW | RTLD_LOCAL);
   const char* const error = loaded ? nullptr : dlerror();
   if (!loaded) return fail("the HDF5 plug-in %s cannot be loaded (%s)", paths.plugin, error ? error : "no reason given");
+  // A library that forwards to the plug-in itself has no such entry point, and its version must not be asked for.
+  const bool is_plugin = dlsym(loaded, "H5PLget_plugin_info");
   const auto version = reinterpret_cast<decltype(&stz_version_number)>(dlsym(loaded, "stz_version_number"));
-  if (!version || version() != STZ_VERSION_NUMBER) {
+  if (!is_plugin || !version || version() != STZ_VERSION_NUMBER) {
     return fail("the HDF5 plug-in %s does not have version %s, which the libraries beside it have", paths.plugin, STZ_VERSION_STRING);
   }
   plugin.store(loaded, std::memory_order_release);
@@ -78,8 +120,6 @@ void* plugin_function(const char* name) noexcept {
   return loaded ? dlsym(loaded, name) : nullptr;
 }
 
-const char* plugin_problem() noexcept {
-  return state.load(std::memory_order_acquire) == failed ? problem.text : "the HDF5 plug-in libh5stz.so cannot be used";
-}
+const char* plugin_problem() noexcept { return state.load(std::memory_order_acquire) == failed ? problem.text : paths.problem; }
 
 }  // namespace stz::forward

@@ -3,8 +3,8 @@
 
 namespace stz::forward {
 
-// Returns the function `name` of plugins/libh5stz.so, which lies beside the library with this code or beside its folder. The first call
-// loads the plug-in, and it stays loaded. Returns nullptr if the plug-in is missing, cannot be loaded or has another version.
+// Returns the function `name` of libh5stz.so in STZ_PLUGIN_FOLDER, a path relative to the folder of the library with this code. The first
+// call loads the plug-in, and it stays loaded. Returns nullptr if the plug-in is missing, cannot be loaded or has another version.
 // Thread-safe. Takes no lock of its own, which a fork could leave held.
 void* plugin_function(const char* name) noexcept;
 

@@ -1,6 +1,7 @@
 """The package holds one copy of the codec, in the plug-in: the other libraries find it there, and only there."""
 
 import ctypes
+import os
 import shutil
 import subprocess
 import sys
@@ -71,14 +72,16 @@ def test_a_library_without_the_plugin_says_where_it_should_be(package):
     assert library.stz_version_number() == 0
     assert library.stz_compress(None, None, None, None, size, ctypes.byref(size)) == ERROR_LIBRARY and size.value == 0
     assert library.stz_options_parse_text(b"lossless", None, None, message, ctypes.c_size_t(512)) == ERROR_LIBRARY
-    expected = f"in {package}/lib and the folder above, the HDF5 plug-in plugins/libh5stz.so is missing"
+    expected = f"the HDF5 plug-in {package}/lib/../plugins/libh5stz.so is missing"
     assert message.value.decode() == library.stz_error_text(0).decode() == expected
 
 
 def test_an_import_without_the_plugin_says_so(tmp_path):
+    """A plug-in outside of the package does not stand in for it."""
+    shutil.copytree(PACKAGE / "plugins", tmp_path / "plugins")
     copy = shutil.copytree(PACKAGE, tmp_path / "h5stz", ignore=shutil.ignore_patterns("libh5stz.so", "__pycache__"))
     error = python("import h5stz", cwd=tmp_path).splitlines()[-1]
-    assert error.startswith(f"ImportError: in {copy} and the folder above, the HDF5 plug-in plugins/libh5stz.so is missing: ")
+    assert error.startswith(f"ImportError: the HDF5 plug-in {copy}/plugins/libh5stz.so is missing: ")
     assert error.endswith("repeat `pip install h5stz`")
 
 
@@ -92,12 +95,50 @@ def test_a_plugin_of_another_version_is_not_used(package):
     assert f"does not have version {h5stz.__version__}" in library.stz_error_text(0).decode()
 
 
-def test_a_plugin_that_cannot_be_loaded(package):
-    (package / "plugins/libh5stz.so").write_bytes(b"not a library")
+@pytest.mark.parametrize("kind", ["text", "truncated", "no file", "a library that forwards"])
+def test_a_plugin_that_cannot_be_loaded(package, kind):
+    plugin = package / "plugins/libh5stz.so"
+    whole = plugin.read_bytes()
+    plugin.unlink()
+    if kind == "text":
+        plugin.write_bytes(b"not a library")
+    elif kind == "truncated":
+        plugin.write_bytes(whole[: len(whole) // 2])
+    elif kind == "no file":
+        os.mkfifo(plugin)
+    else:
+        shutil.copy(package / "lib/libh5stz_read.so", plugin)
+    program = (
+        "import ctypes, os, sys; library = ctypes.CDLL(sys.argv[1]); library.stz_error_text.restype = ctypes.c_char_p;"
+        "print(library.stz_info(None, 0, None), library.stz_error_text(0).decode())"
+    )
+    said = {
+        "text": "cannot be loaded (",
+        "truncated": "is truncated",
+        "no file": "or no file",
+        "a library that forwards": "does not have version",
+    }
+    printed = python(program, package / "lib/libh5stz_read.so")
+    assert printed.startswith(f"{ERROR_LIBRARY} the HDF5 plug-in ") and said[kind] in printed
+
+
+def test_a_plugin_that_comes_back_is_used(package):
+    plugin = package / "plugins/libh5stz.so"
     library = ctypes.CDLL(str(package / "lib/libh5stz_read.so"))
-    library.stz_error_text.restype = ctypes.c_char_p
-    assert library.stz_info(None, 0, None) == ERROR_LIBRARY
-    assert "plugins/libh5stz.so cannot be loaded (" in library.stz_error_text(0).decode()
+    plugin.rename(package / "moved.so")
+    assert library.stz_version_number() == 0
+    (package / "moved.so").rename(plugin)
+    assert library.stz_version_number() != 0
+
+
+def test_a_package_of_links_to_files_elsewhere(tmp_path):
+    """As package managers with a store lay it out."""
+    for number, path in enumerate(path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts):
+        link = tmp_path / "site/h5stz" / path.relative_to(PACKAGE)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "store").mkdir(exist_ok=True)
+        link.symlink_to(shutil.copy(path, tmp_path / f"store/{number}{path.suffix}"))
+    assert python("import h5stz; print(h5stz.FILTER_ID)", cwd=tmp_path / "site") == str(h5stz.FILTER_ID)
 
 
 def test_a_library_with_a_relative_path_in_a_program_that_changes_its_directory(package):
