@@ -218,7 +218,8 @@ def test_wanted_errors_are_nearly_used_up():
 
 
 @pytest.mark.parametrize(
-    "wrong", [(), (1, 2), (1, 1), (1, 0), (1e-4,), (float("inf"),), (float("nan"),), "ab", (7, 6, 5, 4, 3, 2, 1), 1]
+    "wrong",
+    [(), (2**1024, 1), (1, 2), (1, 1), (1, 0), (1e-4,), (float("inf"),), (float("nan"),), "ab", (7, 6, 5, 4, 3, 2, 1), 1],
 )
 def test_impossible_layer_bounds(wrong):
     with pytest.raises(h5stz.StzError, match="layer"):
@@ -226,6 +227,7 @@ def test_impossible_layer_bounds(wrong):
 
 
 def test_layer_bounds_beside_layers():
+    assert h5stz.STZ(absolute=1e-3, layers=None, enhance="both") == h5stz.STZ(absolute=1e-3, enhance="both")
     assert h5stz.STZ(absolute=1e-3, layers=3, layer_bounds=(1, 0.1)) == h5stz.STZ(absolute=1e-3, layer_bounds=(1, 0.1))
     with pytest.raises(h5stz.StzError, match="omit layers="):
         h5stz.STZ(absolute=1e-3, layers=2, layer_bounds=(1, 0.1))

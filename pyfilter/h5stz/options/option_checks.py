@@ -100,7 +100,7 @@ def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object)
     most = _core.MAX_LAYERS - 1
     try:
         given = tuple(map(float, bounds))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise StzTypeError(
             f"layer_bounds={bounds!r} must be numbers, the largest errors of layers, such as (1e-2, 1e-4)", _OPTION
         ) from None

@@ -339,7 +339,7 @@ def _without_data(kind: str, number: float, given: Mapping[str, Any], rank: int 
     cuts = checked_layer_bounds(given["layer_bounds"], layers)
     one_by_one = {**given, "layers": 1 if cuts else layers}
     numbers = {name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"}
-    numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers)
+    numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers or 1)
     mode = _core.MODES["absolute" if kind in MEASURED else kind]
     return Settings(mode, number, layer_bounds=cuts, **numbers)
 
