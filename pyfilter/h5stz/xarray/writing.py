@@ -67,7 +67,7 @@ def xarray_encoding(
     Args:
         dataset: xarray.Dataset, with or without dask. Bounds that depend on the data read all of it, in one computation.
         absolute, relative, pointwise_relative, psnr, lossless: at most one of them, as for STZ. `relative` and `psnr` refer to
-        each variable as a whole. Without a bound, variables that were read from a compressed file keep their options.
+            each variable as a whole. Without a bound, variables that were read from a compressed file keep their options.
         engine: the engine of to_netcdf. netCDF4-python cannot set filters it does not know, so "netcdf4" raises an error that
             names alternatives.
         variables: {name pattern: options of STZ and ``chunks``}. The first matching pattern applies. Its options replace the
