@@ -3,6 +3,7 @@
     limited_memory.py DIRECTORY LIMITS
 
 Forks a child for each operation and limit. It must end in an ordinary way: with a result that is right, or with an exception.
+Files are opened before the limit and closed after it: without memory, HDF5 2.0 crashes in H5AC_create, where it opens a file.
 Prints a line for each operation: its name, how many limits it failed under, and the names of the exceptions.
 """
 
@@ -10,6 +11,7 @@ import os
 import resource
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -37,53 +39,66 @@ def near(found, expected):
     return exact.error_over_bound(expected, found, BOUND) <= 1
 
 
-def compress(threads):
+def compress(threads, limit):
+    limit()
     return near(h5stz.decompress(h5stz.compress(FIELD, absolute=BOUND, block="region", threads=threads)), FIELD)
 
 
-def decompress(threads):
+def decompress(threads, limit):
+    limit()
     return h5stz.decompress(STREAM, threads=threads).tobytes() == DECODED.tobytes()
 
 
-def write_file():
+def write_file(limit):
     with h5py.File(directory / "new.h5", "w", **NO_CACHE) as file:
+        limit()
         file.create_dataset("x", data=FIELD, chunks=FIELD.shape, **h5stz.STZ(absolute=BOUND))
-    return read_file("new.h5")
+        lift()
+    return read_file(lift, "new.h5")
 
 
-def read_file(name="x.h5"):
+def read_file(limit, name="x.h5"):
     with h5py.File(directory / name) as file:
+        limit()
         return near(file["x"][...], FIELD)
 
 
-def rewrite_file():
+def rewrite_file(limit):
     """What a rewrite leaves alone has the bits that it had."""
     with h5py.File(directory / "rewritten.h5", "w", **NO_CACHE) as file:
         file.create_dataset("x", data=FIELD, chunks=FIELD.shape, **h5stz.STZ(absolute=BOUND))
     with h5py.File(directory / "rewritten.h5", "r+", **NO_CACHE) as file:
+        limit()
         before = file["x"][...]
         file["x"][10:20] = OTHER
+        lift()
     with h5py.File(directory / "rewritten.h5") as file:
         after = file["x"][...]
     kept = np.delete(after, np.s_[10:20], 0).tobytes() == np.delete(before, np.s_[10:20], 0).tobytes()
     return kept and near(after[10:20], OTHER)
 
 
-def view():
+def view(limit):
     with h5py.File(directory / "x.h5") as file:
+        limit()
         return near(h5stz.view(file["x"], threads=2)[5:9, ::2], FIELD[5:9, ::2])
 
 
+def layers(limit):
+    limit()
+    return h5stz.compress(FIELD, absolute=BOUND, layers=3) != b""
+
+
 OPERATIONS = {
-    "compress": lambda: compress(1),
-    "compress with threads": lambda: compress(3),
-    "decompress": lambda: decompress(1),
-    "decompress with threads": lambda: decompress(3),
+    "compress": partial(compress, 1),
+    "compress with threads": partial(compress, 3),
+    "decompress": partial(decompress, 1),
+    "decompress with threads": partial(decompress, 3),
     "write": write_file,
     "read": read_file,
     "rewrite": rewrite_file,
     "view": view,
-    "layers": lambda: h5stz.compress(FIELD, absolute=BOUND, layers=3) != b"",
+    "layers": layers,
 }
 
 
@@ -92,17 +107,24 @@ def address_space():
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGESIZE")
 
 
+def lift():
+    """Ends the limit."""
+    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+
+
 def work_within(operation, more, told):
-    """Runs an operation with so many bytes more.
+    """Runs an operation, which may have so many bytes more from where it calls its argument.
 
     On a thread, whose stack is there: that of a process would have to grow, and the system ends who has no memory for that.
     """
-    most = address_space() + more
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (address_space() + more, resource.RLIM_INFINITY))
+
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
-        said = "right" if operation() else "wrong"
+        said = "right" if operation(limit) else "wrong"
     except Exception as error:
-        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        lift()
         said = type(error).__name__
     os.write(told, said.encode())
 
