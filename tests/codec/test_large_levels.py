@@ -47,6 +47,7 @@ def field(shape, dtype, noise):
     return (1000 * (waves + noise * np.random.default_rng(1).standard_normal(shape))).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0, 0.01])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_bound_and_memory(shape, noise):

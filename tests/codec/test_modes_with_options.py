@@ -137,6 +137,7 @@ def test_layer_errors_count_what_was_written_later(tmp_path, layers, enhanced):
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers, target", [(3, 80), pytest.param(1, 80, marks=SLOW), pytest.param(2, 150, marks=SLOW)])
 def test_a_psnr_is_that_of_the_layers_that_are_written(layers, target):
     x = np.arange(4136).reshape(2, 2, 2, 517)

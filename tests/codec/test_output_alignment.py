@@ -12,7 +12,7 @@ SHAPES = [((64, 128, 256), "f4"), ((33, 70, 640), "f4"), ((3, 50, 90, 130), "f4"
 SHAPES += [((30, 90, 1026), "f4"), ((40, 128, 301), "f4"), ((2, 33, 65, 512), "f8")]
 
 
-@pytest.mark.parametrize("block", ["default", "throughput"])
+@pytest.mark.parametrize("block", ["default", pytest.param("throughput", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("shape", "dtype"), SHAPES, ids=str)
 def test_any_alignment(shape, dtype, block):
     x = np.cumsum(np.random.default_rng(1).normal(size=shape), -1).astype(dtype)

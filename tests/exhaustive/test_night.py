@@ -55,7 +55,7 @@ def rewriting_under(allocator, count, directory, *words):
     return kept, done.stdout
 
 
-@pytest.mark.parametrize("allocator", allocators.each())
+@pytest.mark.parametrize("allocator", allocators.each(fast=["glibc"]))
 def test_rewriting_keeps_bound_and_bits_under_every_allocator(allocator, tmp_path):
     count = REWRITING["fast"][allocator]
     kept, said = rewriting_under(allocator, count, tmp_path, "--jobs", "1")

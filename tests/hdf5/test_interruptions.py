@@ -31,6 +31,7 @@ def check(library, directory, mode, cache, append, count):
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("append", [0, 1])
 @pytest.mark.parametrize("cache", CACHES)
 def test_killed_within_a_write_under_swmr(library, tmp_path, cache, append):

@@ -70,6 +70,7 @@ def test_scattered_samples_are_recognised(count, tmp_path):
     assert exact.same_bits(found[~changed], before[~changed])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side, count, left", [((64, 64), 300, 127), ((64, 64, 64), 66, 511)], ids=str)
 def test_the_shortest_stretch_that_is_met_for_certain_is_recognised(side, count, left, tmp_path):
     """In raster order, anywhere in a chunk, beside so many other chunks that one single probe is too little."""
@@ -158,6 +159,7 @@ def test_a_forgotten_stream(allocator, tmp_path):
     assert answer(tmp_path, "forgotten", allocator=allocator, H5STZ_REWRITE_MEMORY="0") <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allocator", allocators.each())
 def test_flushes_between_chunks_that_take_the_place_of_others(allocator, tmp_path):
     assert answer(tmp_path, "flushes", allocator=allocator) <= 1
@@ -169,13 +171,13 @@ def test_two_copies_of_the_plugin_in_one_process(tmp_path):
         assert answer(tmp_path, "two_plugins", HDF5_PLUGIN_PATH=str(tmp_path / "copy")) <= 1
 
 
+@pytest.mark.slow
 def test_a_chunk_beside_nine_thousand_that_were_read(tmp_path):
     assert answer(tmp_path, "many_read") == 0
 
 
-@pytest.mark.parametrize(
-    "program", ["flush_small", *(pytest.param(name, marks=pytest.mark.slow) for name in ("read_equal", "flush_large"))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["flush_small", "read_equal", "flush_large"])
 def test_time_grows_with_the_number_of_chunks(program, tmp_path):
     """Processor time of four times as many chunks: 4 if it grows with their number, 16 with its square; 8 lies between."""
     assert answer(tmp_path, "growth", program) <= 8

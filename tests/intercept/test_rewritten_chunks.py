@@ -60,6 +60,7 @@ READ = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", run.ROUTES)
 @pytest.mark.parametrize("package", each_package(READ))
 def test_python_packages_find_what_plain_h5py_finds(package, route, rewritten, tmp_path):

@@ -143,6 +143,7 @@ READ = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", run.ROUTES)
 @pytest.mark.parametrize("package", each_package(READ))
 def test_python_packages_with_an_hdf5_of_their_own(package, through, large_file, tmp_path):

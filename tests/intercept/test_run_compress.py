@@ -349,6 +349,7 @@ def test_chunks_of_contiguous_datasets(shape, tmp_path):
         assert chunks == SHAPES[shape]
 
 
+@pytest.mark.slow
 def test_tiles_of_many_chunks_stay_within_the_bound(tmp_path):
     """Every tile touches many chunks, every chunk is touched many times: they have to be in memory until the end."""
     code = """

@@ -26,6 +26,7 @@ def check(directory, limits):
         assert set(line[3].split()) <= EXCEPTIONS, line[0]
 
 
+@pytest.mark.slow
 def test_little_memory(tmp_path):
     check(tmp_path, 8)
 

@@ -409,7 +409,7 @@ def psnr_is_attainable(field, target):
     return any(target <= each <= target + 0.7 for each in found)
 
 
-@pytest.mark.parametrize("target", [45, 70])
+@pytest.mark.parametrize("target", [45, pytest.param(70, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", fields.names("f"))
 def test_psnr_is_met_and_not_exceeded_by_much(name, target):
     field = fields.load(name)

@@ -85,6 +85,7 @@ def test_the_package_is_clean(checker):
     assert status == 0, output
 
 
+@pytest.mark.slow
 def test_what_a_program_does_wrong_is_flagged(checker, tmp_path):
     """Every wrong line and no other one."""
     (tmp_path / "program.py").write_text(PROGRAM + "\n".join(MISTAKES) + "\n")

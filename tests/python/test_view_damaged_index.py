@@ -104,6 +104,7 @@ READS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [*OPENED, "h5stz.open"])
 @pytest.mark.parametrize("index", [index for index in INDEXES if index != "single chunk"])  # which has none
 def test_errors_of_a_damaged_index_say_what_to_do(tmp_path, index, how):

@@ -226,7 +226,7 @@ PASSING = {
 }
 
 
-@pytest.mark.parametrize("how", PASSING)
+@pytest.mark.parametrize("how", [pytest.param(how, marks=() if how == "busy" else pytest.mark.slow) for how in PASSING])
 def test_what_may_pass_is_tried_again(server, full, how):
     server.fault = Failing(PASSING[how], lambda number: number % 3 == 1)
     with opened(server, retries=8) as file:
@@ -306,7 +306,7 @@ def test_what_cannot_be_opened(server, tmp_path):
 
 
 @pytest.mark.parametrize("moment", ["between reads", "during a read", "while metadata are read"])
-@pytest.mark.parametrize("kind", ["the same size", "another size"])
+@pytest.mark.parametrize("kind", ["the same size", pytest.param("another size", marks=pytest.mark.slow)])
 def test_a_file_that_changes_is_an_error(server, content, full, moment, kind):
     """Nothing of the new one is ever taken for a part of the old one."""
     other = bytearray(content)

@@ -46,6 +46,7 @@ def write_beside(path, ways, steps, cache):
     return [[int(word) for word in printed.split()] for printed, _ in said], b"".join(errors for _, errors in said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_each_chunk_is_as_a_step_left_it(tmp_path, way):
     said, errors = write_beside(tmp_path / "x.h5", [way], 40, 1 << 20)

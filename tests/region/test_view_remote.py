@@ -75,7 +75,9 @@ def looked_up(dataset, **options):
     return view
 
 
-@pytest.mark.parametrize("cache", CACHES)
+@pytest.mark.parametrize(
+    "cache", ["default", *(pytest.param(name, marks=pytest.mark.slow) for name in CACHES if name != "default")]
+)
 def test_a_box_of_one_large_chunk(server, full, cache):
     with opened(server, **CACHES[cache]) as dataset:
         stored = dataset.id.get_storage_size()
@@ -101,7 +103,7 @@ def test_a_level_is_the_beginning_of_a_chunk(server, full):
             assert server.bytes_sent == needed[level], "nothing of finer levels"
 
 
-@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("name", ["one", "chunks"])
 def test_all_that_a_view_does(server, full, name, threads):
     with opened(server, name) as dataset:
@@ -229,7 +231,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("name", ["one", "chunks"])
+@pytest.mark.parametrize("name", [pytest.param("one", marks=pytest.mark.slow), "chunks"])
 def test_faults_on_the_way_are_errors(server, content, name, fault):
     change, text = FAULTS[fault]
     with h5py.File(io.BytesIO(content)) as file:

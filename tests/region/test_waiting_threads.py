@@ -74,6 +74,7 @@ REMOTE = ["fsspec", "aiohttp"]
 NEEDED = {"open": REMOTE, "fsspec": REMOTE, "fsspec in h5stz": REMOTE}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", [pytest.param(call, marks=needs_packages(*NEEDED.get(call, []))) for call in CALLS])
 def test_no_thread_collects_while_it_is_waited_for(call, path):
     program = f"""{BEFORE}

@@ -39,6 +39,7 @@ def directory(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 5000, 60000])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_full_disk(library, directory, command, room):

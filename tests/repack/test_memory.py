@@ -13,6 +13,7 @@ from support.memory import grows_less_than
 MIB = 1 << 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "chunks"),
     [

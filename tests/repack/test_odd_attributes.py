@@ -71,6 +71,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @needs_programs("h5dump")
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_no_command_fails(value, tmp_path, monkeypatch, capsys):

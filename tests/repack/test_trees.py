@@ -66,6 +66,7 @@ def make(path, seed):
         fill(draw, file, 2)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32))
 def test_trees(tmp_path_factory, seed):
     directory = tmp_path_factory.mktemp("trees")

@@ -62,6 +62,7 @@ def golden(tmp_path_factory):
     return directory, len((directory / "cases").read_text().splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isa", each_instruction_set())
 @pytest.mark.parametrize("compiler", each_compiler())
 def test_golden_streams_by_every_compiler_and_instruction_set(golden, compiler, isa):

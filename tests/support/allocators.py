@@ -51,7 +51,8 @@ def environment(name):
     return {**os.environ, "LD_PRELOAD": path} if path else dict(os.environ)
 
 
-def each():
-    """Parameters for a test under each allocator; Debian has packages of all of them."""
+def each(fast=tuple(LIBRARIES)):
+    """Parameters for a test under each allocator, slow but for those named; Debian has packages of all of them."""
     there = {name: not file or file.endswith(".c") or library(name) for name, file in LIBRARIES.items()}
-    return [pytest.param(name, marks=needs(f"library {file}", there[name])) for name, file in LIBRARIES.items()]
+    marks = {name: () if name in fast else (pytest.mark.slow,) for name in LIBRARIES}
+    return [pytest.param(name, marks=(needs(f"library {file}", there[name]), *marks[name])) for name, file in LIBRARIES.items()]

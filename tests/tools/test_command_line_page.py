@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 
+import pytest
+
 from support import warm_python
 from support.paths import ROOT
 
@@ -29,6 +31,7 @@ def comparable(text):
     return re.sub(r"^(file: ).*|(?<=: )\d+(?= bytes, \d+ datasets)", r"\1", text, flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_blocks_print_what_stands_below_them(tmp_path):
     blocks = BLOCK.findall(PAGE.read_text())
     assert len(blocks) > 10

@@ -13,7 +13,7 @@ import h5stz
 from support.paths import ROOT
 from support.requirements import needs_packages
 
-pytestmark = needs_packages("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter")
+pytestmark = [needs_packages("mkdocs", "material", "mkdocstrings", "mkdocs_jupyter"), pytest.mark.slow]
 REPOSITORY = "https://github.com/h5stz/h5stz/blob/main/"
 
 

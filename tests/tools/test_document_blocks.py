@@ -361,14 +361,14 @@ def test_every_block_has_one_case():
     assert [block for block in document_blocks.blocks() if block not in found] == []
 
 
-#: Documents whose blocks compute for seconds.
-SLOW = ("enhancement.md", "estimates.md")
+#: Documents whose blocks the fast tier runs. A block takes a second or more, most of it imports.
+FAST = ("README.md",)
 
 
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.name, marks=pytest.mark.slow if case.document in SLOW else ())
+        pytest.param(case, id=case.name, marks=() if case.document in FAST else pytest.mark.slow)
         for case in CASES
         if not case.skipped
     ],

@@ -148,6 +148,7 @@ def test_masked_climate(warm, tmp_path):
     assert output.count("missing samples unchanged: True") == 4
 
 
+@pytest.mark.slow
 @needs_packages("xarray", "h5netcdf", "dask")
 def test_xarray_climate(tmp_path):
     output = run_python(tmp_path, "xarray_climate.py")
@@ -157,6 +158,7 @@ def test_xarray_climate(tmp_path):
     assert "'lat': 24, 'lon': 36" in output
 
 
+@pytest.mark.slow
 def test_growing_dataset(tmp_path):
     output = run_python(tmp_path, "growing_dataset.py")
     check_bound(output, count=3)
@@ -164,6 +166,7 @@ def test_growing_dataset(tmp_path):
     assert growing <= 1.02 and len(others) == 2
 
 
+@pytest.mark.slow
 def test_pointwise(warm, tmp_path):
     output = run_drawing(warm, tmp_path, "pointwise.py")
     check_bound(output)
@@ -179,6 +182,7 @@ def test_region_reads(warm, tmp_path):
     assert len(refined) > 3 and refined == sorted(refined)
 
 
+@pytest.mark.slow
 def test_precision_layers(warm, tmp_path):
     output = run_drawing(warm, tmp_path, "precision_layers.py")
     steps = [[float(text) for text in step] for step in re.findall(r"up to (\S+), found (\S+), from (\d+) bytes", output)]
@@ -186,6 +190,7 @@ def test_precision_layers(warm, tmp_path):
     assert [size for *_, size in steps] == sorted(size for *_, size in steps)
 
 
+@pytest.mark.slow
 def test_enhancement(warm, tmp_path):
     """As docs/enhancement.md says: a third fewer bytes for the same PSNR."""
     output = run_drawing(warm, tmp_path, "enhancement.py")
@@ -204,6 +209,7 @@ def test_damaged_file(warm, tmp_path):
     assert output.count("level 0, block") == 2
 
 
+@pytest.mark.slow
 @needs_packages("xarray", "dask")
 def test_lazy_arrays(tmp_path):
     output = run_python(tmp_path, "lazy_arrays.py")
@@ -212,6 +218,7 @@ def test_lazy_arrays(tmp_path):
     assert "as another process reads it: True" in output and "computed after the file was closed: True" in output
 
 
+@pytest.mark.slow
 @needs_packages("dask")
 def test_dask_writing(tmp_path):
     output = run_python(tmp_path, "dask_writing.py")
@@ -219,6 +226,7 @@ def test_dask_writing(tmp_path):
     assert numbers(output, "ratio")[0] > 50 and "same chunks by another scheduler: True" in output
 
 
+@pytest.mark.slow
 @needs_packages("fsspec", "aiohttp")
 def test_remote_regions(tmp_path):
     output = run_python(tmp_path, "remote_regions.py")
@@ -232,6 +240,7 @@ def test_remote_regions(tmp_path):
     assert given + box_of_given < dataset / 30
 
 
+@pytest.mark.slow
 @needs_packages("zarr", "numcodecs")
 def test_zarr_store(tmp_path):
     output = run_python(tmp_path, "zarr_store.py")
@@ -282,6 +291,7 @@ def test_command_line(tmp_path):
         assert ratio > 10, f"{name} is hardly compressed"
 
 
+@pytest.mark.slow
 def test_choosing_a_bound(warm, tmp_path):
     output = run_drawing(warm, tmp_path, "choose_bound.py")
     assert output.index("0.1 ") < output.index("1e-05")

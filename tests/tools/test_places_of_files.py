@@ -215,6 +215,7 @@ def test_functions(folder, write):
     assert str(caught.value).startswith("other.h5/x.nc: other.h5 is not a directory")
 
 
+@pytest.mark.slow
 @needs_programs("gcc")
 @pytest.mark.parametrize("room", [0, 100000])
 @pytest.mark.parametrize("write", ["to_netcdf", "to_hdf5"])

@@ -177,6 +177,7 @@ def odd_files(path):
     return {name.replace(" ", "-"): make(content) for name, (make, _, _, _) in FILES.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", READERS)
 def test_what_is_not_there_or_no_file_is_named(odd_files, server, command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -65,6 +65,7 @@ def same_state(program, a, b):
     return all(stored(a, name).tobytes() == stored(b, name).tobytes() for name in FIELDS[program])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", ["euler", "heat"])
 def test_restarts_from_exact_checkpoints_change_nothing(serial, program, tmp_path):
     """The same state and the same frames to the last bit, also where the earlier run went further than its checkpoint."""
@@ -146,6 +147,7 @@ def test_the_compiler_of_hdf5_alone_builds_the_program(tmp_path):
     assert stored(tmp_path / "ranks.h5", "temperature").size
 
 
+@pytest.mark.slow
 def test_ranks_write_and_restart_together(serial, parallel, tmp_path):
     """Four ranks write, three restart; and a serial program restarts from what ranks have written, and the reverse."""
     ranks = {count: ["mpirun", "-n", count, parallel / "heat_mpi"] for count in (2, 3, 4)}

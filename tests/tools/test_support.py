@@ -90,6 +90,7 @@ def outcomes(directory, *options):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_what_the_host_lacks_is_skipped_or_fails(tmp_path):
     """Single tests, those that need a fixture, and a module that is skipped as a whole."""
     (tmp_path / "test_skipped.py").write_text(SKIPPED)
@@ -116,6 +117,7 @@ assert [item.number for item in conftest.in_order(items)] == [6, 7, 3, 1, 2, 4, 
 """
 
 
+@pytest.mark.slow
 def test_the_longest_files_come_first(tmp_path):
     subprocess.run([sys.executable, "-c", IN_ORDER], check=True, env=os.environ | {"PYTHONPATH": str(TESTS)})
     for name, count in {"a": 1, "b": 3, "c": 2}.items():

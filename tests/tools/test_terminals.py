@@ -67,6 +67,7 @@ def with_files(words, files, number):
     return [made.get(word, files.get(word, word)) for word in words]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("locale", LOCALES)
 def test_names_that_the_terminal_cannot_print(locales, files, locale):
     lines = list(COMMANDS)
