@@ -19,11 +19,11 @@ KINDS = [
     pytest.param("netcdf4", marks=needs_packages("netCDF4", "h5netcdf")),
     pytest.param("h5repack", marks=needs_programs("h5repack")),
 ]
-BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 60, "h5repack": 2}
+BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 30, "h5repack": 2}
 LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10}
 #: Programs that rewrite, of each tier: recognition does not ask the allocator, so that some tell whether one disturbs it.
 REWRITING = {
-    "fast": {name: 100 if name == "glibc" else 50 for name in allocators.LIBRARIES},
+    "fast": {name: 60 if name == "glibc" else 50 for name in allocators.LIBRARIES},
     "slow": {name: 1000 if name == "glibc" else 150 for name in allocators.LIBRARIES},
     "night": {name: 4000 if name == "glibc" else 500 for name in allocators.LIBRARIES},
 }
@@ -96,6 +96,7 @@ def off_by(factor, monkeypatch):
     monkeypatch.setattr(memory.h5stz, "decompress", decompressing)
 
 
+@pytest.mark.slow
 def test_a_sample_that_misses_its_bound_by_a_hair_is_reported_with_its_command(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as sabotage:
         off_by(1 + 1e-7, sabotage)
@@ -109,6 +110,7 @@ def test_a_sample_that_misses_its_bound_by_a_hair_is_reported_with_its_command(t
     assert night.main(["--case", case[1]]) == 0, "without the sabotage"
 
 
+@pytest.mark.slow
 def test_a_new_directory_goes_on_from_another_one(tmp_path, capsys):
     assert night.main([str(tmp_path / "one"), "--jobs", "0", "--cases", "memory=200"]) == 0
     state = str(tmp_path / "one/state.json")
@@ -120,6 +122,7 @@ def test_a_new_directory_goes_on_from_another_one(tmp_path, capsys):
     assert "there is no file" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_interrupted_night_goes_on(tmp_path, monkeypatch):
     calls = []
 

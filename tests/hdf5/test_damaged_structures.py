@@ -130,8 +130,8 @@ def dies_alone(path):
     return any(subprocess.run(command, capture_output=True, timeout=100).returncode < 0 for _ in range(3))
 
 
-TURNS = {"fast": 2, "slow": 25, "night": 100}
-TIERS = ["fast", *(pytest.param(tier, marks=getattr(pytest.mark, tier)) for tier in ("slow", "night"))]
+TURNS = {"slow": 25, "night": 100}
+TIERS = [pytest.param(tier, marks=getattr(pytest.mark, tier)) for tier in ("slow", "night")]
 
 
 @pytest.mark.parametrize("tier", TIERS)

@@ -51,6 +51,7 @@ def test_killed_at_200_moments(library, tmp_path, mode, cache, append, count):
     check(library, tmp_path, mode, cache, append, count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cache", CACHES)
 def test_a_disk_that_is_full(library, tmp_path, cache):
     told = check(library, tmp_path, "full", cache, 0, 6)

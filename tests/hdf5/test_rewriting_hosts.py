@@ -71,6 +71,7 @@ def test_c_with_the_chunk_cache_that_hdf5_gives(built, tmp_path):
     keeps(piecewise_hosts.in_c(built("piecewise.c"), "append"), tmp_path, values=values)
 
 
+@pytest.mark.slow
 @needs_programs("valgrind")
 def test_c_under_valgrind(built, tmp_path):
     """Whose allocator answers under the names of the C library's, with sizes to the byte; it has nothing to report."""

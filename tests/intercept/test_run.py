@@ -181,6 +181,7 @@ print("locked:", subprocess.run([sys.executable, "-c", ask, path], capture_outpu
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("through", run.ROUTES)
 def test_descriptors_and_locks_of_the_program_stay(through, file, tmp_path):
     path, others = tmp_path / "own.h5", [tmp_path / f"{k}.h5" for k in range(2)]
@@ -258,7 +259,17 @@ def test_a_file_that_was_changed_a_moment_ago_is_not_known_by_its_time(file, tmp
 
 
 @pytest.mark.parametrize("through", run.ROUTES)
-@pytest.mark.parametrize("maxshape", [(None, 80, 96), (64, None, 96), (64, 80, None), (64, 160, 192), (None, 80, None)])
+@pytest.mark.parametrize(
+    "maxshape",
+    [
+        (None, 80, None),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in [(None, 80, 96), (64, None, 96), (64, 80, None), (64, 160, 192)]
+        ),
+    ],
+    ids=str,
+)
 def test_datasets_that_can_grow(maxshape, through, tmp_path):
     """HDF5 takes chunks for others where one axis grows that is not the first."""
     field = region_files.smooth((64, 80, 96), "f8", 5)

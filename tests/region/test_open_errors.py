@@ -40,6 +40,7 @@ def xarray_dataset(given, **options):
     return xarray.open_dataset(given, engine="h5stz", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_it", [h5stz.open, xarray_dataset])
 @pytest.mark.parametrize("kind", FILES)
 def test_what_is_no_hdf5_file(server, small, kind, open_it, tmp_path):

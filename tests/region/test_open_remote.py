@@ -72,6 +72,7 @@ def test_metadata_are_fetched_in_blocks_once(server):
         assert len([request for request in server.requests if request[0] == "GET"]) < len(sent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metadata_bytes", [0, 1 << 14])
 def test_little_room_for_metadata(server, full, metadata_bytes):
     with opened(server, block_bytes=4096, metadata_bytes=metadata_bytes) as file:

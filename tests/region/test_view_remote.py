@@ -230,7 +230,9 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize(
+    "fault", [pytest.param(each, marks=() if each in ("fewer bytes", "no ranges") else pytest.mark.slow) for each in FAULTS]
+)
 @pytest.mark.parametrize("name", [pytest.param("one", marks=pytest.mark.slow), "chunks"])
 def test_faults_on_the_way_are_errors(server, content, name, fault):
     change, text = FAULTS[fault]

@@ -118,6 +118,7 @@ def test_types_that_the_filter_refuses_stay_by_plan_and_run(tmp_path):
 BOUNDS = ("--relative", "1e-2"), ("--ratio", "2", "--chunks", "8,50,60")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bound", BOUNDS, ids=" ".join)
 def test_a_dry_run_goes_on_where_compress_would_end(source, tmp_path, bound):
     """A chunk that its filter cannot decode, a dataset whose header is damaged, and one that no bound makes so small."""

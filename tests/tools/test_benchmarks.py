@@ -24,13 +24,16 @@ TINY = ("--edge", "24", "--repeats", "1", "--fields", "grf")
 #: Program, options, records.
 PROGRAMS = [
     ("ratio", ["--only", "one"], 9),
+    ("speed", [*TINY, "--peers", "all"], 3 * 9),
+    ("timing", ["--repeats", "1"], 2),
+]
+SLOW = [
     ("ratio", ["--only", "whole"], 3),
     ("ratio", ["--only", "chunks"], 3),
     ("ratio", ["--only", "masked"], 6),
     ("results", ["--short"], 3),
     ("lossless", ["--only", "fields", "--crop", "20"], 11),
     ("bound", ["--crop", "6", "--fields", "nan", "--dtypes", "float32,int16"], 30),
-    ("speed", [*TINY, "--peers", "all"], 3 * 9),
     ("speed", [*TINY, "--all", "--threads", "1", "--chunks", "8", "--isa", "baseline", "--hdf5", "0.1"], 56),
     ("effort", [*TINY[:4]], 9 + 9),
     ("effort", ["--over-default", "--crop", "12", "--repeats", "1"], 3 * 3 * 5),
@@ -40,9 +43,6 @@ PROGRAMS = [
     ("enhance", ["--repeats", "1", "--fields", "line"], 1),
     ("progressive", ["--repeats", "1", "--crop", "48"], 2),
     ("rewriting", ["--quick", "--only", "fixed size", "--codecs", "h5stz,SZ3"], 2 * 3),
-    ("timing", ["--repeats", "1"], 2),
-]
-SLOW = [
     ("ratio", ["--only", "layered"], 30),
     ("lossless", ["--only", "layered"], 10),
     ("enhance", ["--repeats", "1"], 7),
