@@ -57,3 +57,11 @@ def test_every_decision_is_listed_and_has_the_same_parts():
         assert text.startswith(f"# {number}. ") and f"](decisions/{record.name})" in index
         parts = ["Context", "Decision", "Figures", "What was tried and failed"]
         assert re.findall(r"^## (.*)$", text, flags=re.MULTILINE) == parts, record.name
+
+
+def test_every_page_is_listed():
+    listed = set(re.findall(r"\]\(([\w./-]+)\)", (ROOT / "docs/README.md").read_text()))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {
+        f"gallery/{path.name}" for path in (ROOT / "docs/gallery").glob("*.py")
+    }
+    assert pages - {"README.md"} <= listed
