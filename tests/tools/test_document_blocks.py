@@ -227,10 +227,11 @@ CASES = [
     Case("packaging.md", "cmake --install build/aarch64", skipped="tests/stream/test_machines.py builds for the same machine"),
     Case("packaging.md", "cmake --preset aarch64", skipped="tests/stream/test_machines.py does the same"),
     Case("parallel_hdf5.md", "mpirun", skipped="tests/intercept/test_parallel_hdf5.py does the same with a program of MPI"),
+    Case("simulation_codes.md", "--prefix PREFIX", skipped="tests/tools/test_install.py does the same"),
     Case(
         "simulation_codes.md",
         "effect.py",
-        skipped="needs what c_api.md installs; tests/tools/test_simulation_codes.py does the same",
+        skipped="needs what the block before it installs; tests/tools/test_simulation_codes.py does the same",
     ),
     Case("simulation_codes.md", "MINIAPPS_PARALLEL", skipped="the same"),
     Case(
