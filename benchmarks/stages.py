@@ -15,7 +15,7 @@ STAGES = {
     "coarsen": "samples of the coarser levels",
     "fit": "weights and models from samples",
     "load": "de-interleave the block, fetch the coarser level around it",
-    "predict": "stencil and quantise, or the reverse",
+    "predict": "stencil and quantize, or the reverse",
     "halo": "what lies outside of the block",
     "activity": "activities: sizes of codes, for contexts",
     "context": "contexts from the activity of the neighbourhood",

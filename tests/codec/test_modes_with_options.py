@@ -160,7 +160,7 @@ def test_a_psnr_holds_in_chunks_of_any_shape(tmp_path):
 @pytest.mark.parametrize("fill", [{"fill_value": False}, {"fill_value": -102}], ids=str)
 @pytest.mark.parametrize("fillvalue", [None, 0])
 def test_psnr_is_reached_in_one_chunk_whether_or_not_the_filter_finds_a_mark(dtype, fill, fillvalue, tmp_path):
-    """A few distinct values: the filter takes 20000 for a mark, and then quantises the others, which were ranks before."""
+    """A few distinct values: the filter takes 20000 for a mark, and then quantizes the others, which were ranks before."""
     array = np.random.default_rng(0).choice(np.array([7, 6, -102, 3, 20000], dtype), (40, 40))
     valid = array != -102 if fill["fill_value"] else np.full(array.shape, True)
     options = h5stz.STZ(psnr=80, data=array, chunks=array.shape, integers="lossy", **fill)

@@ -113,7 +113,7 @@ class Kept(Model):
         self.judge(tally, found, what)
         changed = self.known & different(found, self.found)
         were_exact = changed & ~different(self.found, self.values)
-        tally.seen["exact samples that were quantised"] += int(were_exact.sum())
+        tally.seen["exact samples that were quantized"] += int(were_exact.sum())
         self.found, self.known = found, self.defined.copy()
         return int((changed & ~were_exact).sum())
 

@@ -1,7 +1,7 @@
 """Cases of rewriting: random programs that read and write parts of chunks; the bound, and the bits of what nobody writes.
 
 Half of the programs are *ordinary*: they write boxes and frames. The others are *adversarial*: chunks of any size from one
-sample on, masks and lists that leave few samples of a chunk as they were. Values are rough, so that what is quantised twice
+sample on, masks and lists that leave few samples of a chunk as they were. Values are rough, so that what is quantized twice
 shows in a quarter of the samples or more. Datasets have any type, bound, fill value, and times of filling and allocation.
 """
 

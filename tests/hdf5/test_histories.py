@@ -156,7 +156,7 @@ def test_new_samples_have_no_history(tmp_path):
 
 
 def test_a_constant_copy_keeps_its_history(tmp_path):
-    """Chunks that are exact by chance may be quantised again, but have lost something before."""
+    """Chunks that are exact by chance may be quantized again, but have lost something before."""
     path = tmp_path / "a.h5"
     original = field("<f4")
     write(path, "a", original, {"absolute": 0.25})

@@ -84,7 +84,7 @@ def test_fill_values_behind_a_shrunken_end_are_exact(tmp_path):
     assert exact.error_over_bound(task.values[:5], found[:5], BOUND) <= 1
 
 
-def test_what_was_rewritten_is_not_quantised_again(tmp_path):
+def test_what_was_rewritten_is_not_quantized_again(tmp_path):
     """Each write changes one frame of a chunk: all other frames keep their bits for ever."""
     task = make_task(tmp_path, BOUNDS["absolute"], SHAPE)
     with piecewise.created(task) as dataset:

@@ -100,7 +100,7 @@ def with_raw_edges(path, values):
         h5py.Dataset(h5py.h5d.create(file.id, b"a", h5py.h5t.IEEE_F32LE, space, properties))[...] = values
 
 
-def test_raw_edge_chunks_are_quantised_again_when_another_process_lets_them_grow(tmp_path):
+def test_raw_edge_chunks_are_quantized_again_when_another_process_lets_them_grow(tmp_path):
     """At most one bound each time; a process that decoded the chunk itself knows it."""
     path, values = tmp_path / "f.h5", walk(SIDE)
     with_raw_edges(path, values)

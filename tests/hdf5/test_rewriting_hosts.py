@@ -203,7 +203,7 @@ def test_copies_of_rewritten_chunks_have_the_same_streams(tool, tmp_path, option
 
 @needs_programs("h5repack")
 def test_a_copy_that_is_written_on(tmp_path, option):
-    """Half of a series, copied, then the other half: what the copy holds is never quantised a second time."""
+    """Half of a series, copied, then the other half: what the copy holds is never quantized a second time."""
     task = Task(tmp_path / "f.h5", VALUES[:5], (8, 40, 48), h5stz.STZ(**option), cache=0)
     piecewise.append_frames(task)
     copy = replace(task, path=tmp_path / "copy.h5")

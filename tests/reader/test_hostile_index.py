@@ -41,7 +41,7 @@ def stream(entries, size):
     samples = 2 * entries
     levels = next(level for level in range(64) if -(-samples >> level) <= BASE_SECTION_SAMPLES)
     sections = [with_check(zeros(8)), *[level_section(20)] * (levels - 1), level_section(size)]
-    # format version 1, blocks, absolute bound, float32, one axis; uniform quantiser; the blocks of levels are given
+    # format version 1, blocks, absolute bound, float32, one axis; uniform quantizer; the blocks of levels are given
     header = b"STZ\x02\x06\x02\x01" + varint(samples) + struct.pack("<d", 1.0) + b"\x00\x20"
     header += bytes([1] * 4) + bytes([20] * 4) * (levels - 1)
     header += b"".join(varint(len(section)) for section in sections)

@@ -55,7 +55,7 @@ class EdgeBlock:
         self.header, self.level_number, self.block = header, level_number, block
         self.coder, self.models = BinaryDecoder(data), EdgeModels()
         self.real, self.step = header.real, header.real(0)
-        if header.quantiser == UNIFORM:
+        if header.quantizer == UNIFORM:
             self.step = header.real(2 * header.level_bounds[level_number])
 
     def decode(self, samples, activities, specials):
@@ -71,7 +71,7 @@ class EdgeBlock:
 
     def sample_of(self, prediction):
         """The sample that a prediction stands for."""
-        if self.header.quantiser != UNIFORM:
+        if self.header.quantizer != UNIFORM:
             return reconstruct(self.header, self.level_number, prediction, Codes(()))[()]
         if self.header.component == np.float16 and self.header.transform == NONE:
             return self.real(np.float16(prediction))
@@ -79,9 +79,9 @@ class EdgeBlock:
 
     def distance(self, low, high):
         """0 about the same, 1 not far, 2 far."""
-        if self.header.quantiser == UNIFORM:
+        if self.header.quantizer == UNIFORM:
             same, near, apart = self.step, self.real(8) * self.step, high - low
-        elif self.header.quantiser == ULP:
+        elif self.header.quantizer == ULP:
             same, near, apart = 0, 16, (int(ulp_index(high)) - int(ulp_index(low))) % 2**self.header.bits
         elif self.header.sample == np.int64:
             same, near, apart = 0, 16, (int(high) - int(low)) % 2**64
@@ -91,7 +91,7 @@ class EdgeBlock:
 
     def alike(self, a, b):
         """Whether one candidate serves as well as the other."""
-        if self.header.quantiser == UNIFORM:
+        if self.header.quantizer == UNIFORM:
             return np.abs(a - b) <= self.real(0.25) * self.step
         return a.tobytes() == b.tobytes()
 
@@ -173,7 +173,7 @@ class EdgeClass:
         if number < 1 + 2 * odd:
             k, side = divmod(number - 1, 2)
             near = self.near[side][k][at]
-            return near if self.edges.header.sample == np.int64 or self.edges.header.quantiser == ULP else sample_of(near)
+            return near if self.edges.header.sample == np.int64 or self.edges.header.quantizer == ULP else sample_of(near)
         if number < 1 + 3 * odd:
             k = number - 1 - 2 * odd
             return sample_of(real(0.5) * (real(self.near[0][k][at]) + real(self.near[1][k][at])))

@@ -58,7 +58,7 @@ def require_enhancement(header):
         and header.component.kind == "f"
         and header.component.itemsize > 2
     )
-    plain = header.quantiser == 0 and header.transform == 0 and not header.layers.missing
+    plain = header.quantizer == 0 and header.transform == 0 and not header.layers.missing
     require(possible and plain and header.base_level > 0, "an enhancement where there can be none")
     groups = len(filter_axes(level)) + 1 if enhancement.shared else len(directions(level))
     require(len(enhancement.weights) == sum(level.split) * groups * len(CLIPS), "number of weights")

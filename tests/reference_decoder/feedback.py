@@ -66,7 +66,7 @@ class AllCodes:
 def feedback_sums(header, level, feedback, codes):
     """F of all samples of a class of a block, at level number `level`."""
     real = header.real
-    step = real(2 * header.level_bounds[level]) if header.quantiser == UNIFORM else real(header.step)
+    step = real(2 * header.level_bounds[level]) if header.quantizer == UNIFORM else real(header.step)
     form = (AllCodes if feedback.all_codes else SmallCodes)(real, step, feedback, codes)
     shape = codes.code.shape
     sums, residuals = np.zeros(shape, form.residual), np.zeros(shape, form.residual)

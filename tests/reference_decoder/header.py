@@ -71,7 +71,7 @@ class Header:
     enhancement: Enhancement | None = None
     flags: int = 0
     samples: int = 0
-    quantiser: int = UNIFORM
+    quantizer: int = UNIFORM
     transform: int = NONE
     has_fill: bool = False
     negative: bool = False
@@ -121,7 +121,7 @@ class Header:
 
 
 def combinations(component):
-    """The (samples, quantiser, transform) that are written for elements of a type."""
+    """The (samples, quantizer, transform) that are written for elements of a type."""
     palette = (F32, INTEGER, PALETTE)
     if component.kind != "f":
         samples = F32 if component.itemsize <= 2 else F64 if component.itemsize == 4 else I64
@@ -281,12 +281,12 @@ def read_representation(reader, header):
     if flags & LONG_ROWS:
         require_version(header.block_kind == STANDARD, "flags")
         header.block_kind = THROUGHPUT
-    header.samples, header.quantiser, header.transform = how & 3, how >> 2 & 3, how >> 4
-    require_version((header.samples, header.quantiser, header.transform) in combinations(header.component), "combination")
+    header.samples, header.quantizer, header.transform = how & 3, how >> 2 & 3, how >> 4
+    require_version((header.samples, header.quantizer, header.transform) in combinations(header.component), "combination")
     header.negative = bool(flags & NEGATIVE)
     require_version(not header.negative or header.transform == LOGARITHMIC, "negative")
     header.half_step = header.bound
-    if header.quantiser == UNIFORM:
+    if header.quantizer == UNIFORM:
         if flags & HALF_STEP:
             header.half_step = reader.double()
         require(0 <= header.half_step < math.inf, "base")
@@ -301,7 +301,7 @@ def read_representation(reader, header):
         require_version(header.step == 1, "step of a palette")
         header.palette_count, header.palette_size = reader.varint(), reader.varint()
         require(1 <= header.palette_count <= MOST_VALUES, "number of values")
-    if header.quantiser == ULP:
+    if header.quantizer == ULP:
         header.zero_bits = reader.integer(1)
         require(header.zero_bits < (23 if header.samples == F32 else 52), "zero bits")
         require(header.zero_bits == 0 or header.step == 1, "zero bits with a step")

@@ -1,4 +1,4 @@
-"""Quantisers: samples from predictions and codes."""
+"""Quantizers: samples from predictions and codes."""
 
 import numpy as np
 
@@ -22,8 +22,8 @@ class Codes:
 
 def reconstruct(header, level, prediction, codes):
     """The samples of level number `level` from their predictions (in Real) and codes."""
-    quantise = (uniform, integer, ulp)[header.quantiser]
-    samples = quantise(header, level, np.asarray(prediction, header.real), codes.code)
+    quantize = (uniform, integer, ulp)[header.quantizer]
+    samples = quantize(header, level, np.asarray(prediction, header.real), codes.code)
     outlier_samples = codes.bits.astype(np.uint32 if header.bits == 32 else np.uint64).view(header.sample)
     return np.where(codes.outlier, outlier_samples, samples)
 

@@ -207,7 +207,7 @@ class Sections:
         require(arrangement != EDGES or not header.layers.unknown_bits(number, 0), "layers in edge mode")
         merged, parameters, models = arrangement > 0, None, ParameterModels()
         if arrangement < EDGES:
-            active, with_feedback = level.active, header.quantiser != ULP
+            active, with_feedback = level.active, header.quantizer != ULP
             parameters = {cls: self.state.read(coder, models, cls, active, header.bits, with_feedback) for cls in level.classes}
         corners = list(itertools.product(*[range(0, level.extent[axis], extent[axis]) for axis in AXES]))
         block_count = header.batch * len(corners)

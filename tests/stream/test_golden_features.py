@@ -52,7 +52,7 @@ FEATURES = {
         "[extension records](#extension-records)": ["record 2"],
         "how": [
             *(f"samples {name}" for name in stream_features.SAMPLES),
-            *(f"quantiser {name}" for name in stream_features.QUANTISERS),
+            *(f"quantizer {name}" for name in stream_features.QUANTIZERS),
             *(f"transform {name}" for name in stream_features.TRANSFORMS),
         ],
         "flags": [f"flag {name}" for name in stream_features.FLAGS],
@@ -88,9 +88,9 @@ FEATURES = {
             "flag negative",
         ],
         "integers of 8 and 16 bits": [
-            f"{bits}-bit integers, f32, {quantiser}, none" for bits in (8, 16) for quantiser in ("integer", "uniform")
+            f"{bits}-bit integers, f32, {quantizer}, none" for bits in (8, 16) for quantizer in ("integer", "uniform")
         ],
-        "integers of 32 bits": [f"32-bit integers, f64, {quantiser}, none" for quantiser in ("integer", "uniform")],
+        "integers of 32 bits": [f"32-bit integers, f64, {quantizer}, none" for quantizer in ("integer", "uniform")],
         "integers of 64 bits": ["64-bit integers, i64, integer, none"],
         "all, few distinct values, any mode": [
             "float16, f32, integer, palette",
@@ -188,8 +188,8 @@ FEATURES = {
     ("Edge mode", "number"): {
         number: [f"candidate {candidate}"] for number, candidate in enumerate(stream_features.CANDIDATES)
     },
-    ("Edge mode", "quantiser"): {
-        name: [f"edge mode, {name}, {apart}" for apart in ("same", "near", "far")] for name in stream_features.QUANTISERS
+    ("Edge mode", "quantizer"): {
+        name: [f"edge mode, {name}, {apart}" for apart in ("same", "near", "far")] for name in stream_features.QUANTIZERS
     },
     ("Edge mode", "r"): {"0, 1": ["candidate P"], "from 2 on": ["edge mode, a code"]},
     ("Masks", "kind"): {

@@ -172,7 +172,7 @@ def test_an_axis_waits_for_its_offset_while_another_one_is_split():
 
 
 @pytest.mark.parametrize("dtype", stream_writer.DTYPES)
-def test_every_combination_of_samples_quantiser_and_transform(dtype):
+def test_every_combination_of_samples_quantizer_and_transform(dtype):
     verdicts = {
         combination: verdict(with_sizes(Fields((20, 30), dtype, representation=combination)))
         for combination in itertools.product(range(4), range(4), range(6))

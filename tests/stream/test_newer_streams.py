@@ -63,7 +63,7 @@ def trailers():
 
 
 def reserved_in_the_header():
-    """The mode 3, the highest bit of `kind`, dtypes, byte orders, sample types, quantisers, transforms, flags and roles."""
+    """The mode 3, the highest bit of `kind`, dtypes, byte orders, sample types, quantizers, transforms, flags and roles."""
     kind = BASE[4]
     bytes_ = [(4, kind | 12), (4, kind | 128), (5, 14), (5, 31), (5, 2 | 2 << 5), (5, 2 | 7 << 5)]
     found = [with_byte(BASE, place, value) for place, value in bytes_]

@@ -185,8 +185,8 @@ def test_codes_of_the_root(dtype, samples, largest, sign):
         coder = BinaryEncoder()
         coder.bit(BitModel(), 0)
         coder.signed(SignedModel(), sign * code)
-        quantiser = INTEGER if dtype == "i8" else UNIFORM
-        stream = Fields((), dtype, representation=(samples, quantiser, NONE)).stream(root_section(coder))
+        quantizer = INTEGER if dtype == "i8" else UNIFORM
+        stream = Fields((), dtype, representation=(samples, quantizer, NONE)).stream(root_section(coder))
         assert verdict(stream) == (None if sound else "damaged")
 
 

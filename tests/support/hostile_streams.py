@@ -44,7 +44,7 @@ def line(samples, log_blocks, sizes):
     levels = next(level for level in range(64) if -(-samples >> level) <= BASE_SECTION_SAMPLES)
     of_level = [(*given[:levels], *[given[-1]] * (levels - len(given))) for given in (log_blocks, sizes)]
     sections = [with_check(zeros(8)), *[level_section(size) for size in reversed(of_level[1])]]
-    # blocks, absolute bound, float32, one axis; uniform quantiser; the blocks of levels are given
+    # blocks, absolute bound, float32, one axis; uniform quantizer; the blocks of levels are given
     header = FRONT + b"\x06\x02\x01" + varint(samples) + struct.pack("<d", 1.0) + b"\x00\x20"
     header += b"".join(bytes([log] * 4) for log in of_level[0])
     header += b"".join(varint(len(section)) for section in sections)

@@ -14,7 +14,7 @@ from reference_decoder.conventions import axes_of
 FORMS = "raw", "constant", "blocks", "patched"
 MODES = "lossless", "absolute", "point-wise relative"
 SAMPLES = "f32", "f64", "i64"
-QUANTISERS = "uniform", "integer", "ULP space"
+QUANTIZERS = "uniform", "integer", "ULP space"
 TRANSFORMS = "none", "fixed point", "logarithmic", "float16 in ULP space", "palette"
 FLAGS = "half step", "masked", "partial", "offsets", "level bounds", "level blocks", "negative", "blocks for throughput"
 STENCILS = "standard", "wide", "long"
@@ -110,16 +110,16 @@ def _of_blocks(found, add):
     """What only the form blocks has."""
     component = "float16" if found.component.itemsize == 2 else "float"
     elements = f"{8 * found.component.itemsize}-bit integers" if found.component.kind != "f" else component
-    add(f"{elements}, {SAMPLES[found.samples]}, {QUANTISERS[found.quantiser]}, {TRANSFORMS[found.transform]}")
+    add(f"{elements}, {SAMPLES[found.samples]}, {QUANTIZERS[found.quantizer]}, {TRANSFORMS[found.transform]}")
     add(f"samples {SAMPLES[found.samples]}")
-    add(f"quantiser {QUANTISERS[found.quantiser]}")
+    add(f"quantizer {QUANTIZERS[found.quantizer]}")
     add(f"transform {TRANSFORMS[found.transform]}")
     for bit, name in enumerate(FLAGS):
         if found.flags >> bit & 1:
             add(f"flag {name}")
     add(f"blocks {('default', 'for regions', 'for throughput')[found.block_kind]}")
     if found.step > 1:
-        add(f"step above 1, {QUANTISERS[found.quantiser]}")
+        add(f"step above 1, {QUANTIZERS[found.quantizer]}")
     if found.zero_bits:
         add("zero bits")
     for role in found.axis_map or ():
@@ -175,7 +175,7 @@ def _checks_of(sizes):
 
 def _of_distance(apart, block, add):
     """The surroundings of a sample in edge mode."""
-    add(f"edge mode, {QUANTISERS[block.header.quantiser]}, {('same', 'near', 'far')[apart]}")
+    add(f"edge mode, {QUANTIZERS[block.header.quantizer]}, {('same', 'near', 'far')[apart]}")
 
 
 def _of_candidate(edge_class, _, __, taken, activity, add):

@@ -56,7 +56,7 @@ class Fields:
 
     def header(self):
         """The header's bytes."""
-        samples, quantiser, transform = self.representation
+        samples, quantizer, transform = self.representation
         kind = 2 | self.mode << 2 | (self.fill is not None) << 4 | self.region << 5
         out = b"STZ\x02" + bytes([kind, 1 + DTYPES.index(self.dtype), len(self.shape)]) + b"".join(map(varint, self.shape))
         if self.mode != LOSSLESS:
@@ -72,8 +72,8 @@ class Fields:
             self.level_blocks,
         ]
         flags = self.flags | sum(1 << bit for bit, value in enumerate(present) if value is not None)
-        out += bytes([samples | quantiser << 2 | transform << 4, flags])
-        if quantiser != UNIFORM:
+        out += bytes([samples | quantizer << 2 | transform << 4, flags])
+        if quantizer != UNIFORM:
             out += varint(self.step)
         if self.half_step is not None:
             out += struct.pack("<d", self.half_step)
@@ -81,7 +81,7 @@ class Fields:
             out += struct.pack("<2d", self.origin, self.delta)
         if transform == PALETTE:
             out += varint(self.palette[0]) + varint(self.palette[1])
-        if quantiser == ULP:
+        if quantizer == ULP:
             out += bytes([self.zero_bits])
         if self.common_nan is not None:
             out += self.bits(self.common_nan)

@@ -1,4 +1,4 @@
-// Quantisation of rows, sizes of codes, scans of elements, CRC-32C.
+// Quantization of rows, sizes of codes, scans of elements, CRC-32C.
 #include "guarded.h"
 #include "quantizers.h"
 
@@ -27,7 +27,7 @@ const ScanKernels<T>& scans_of(const Kernels& k) {
     return k.scan64;
 }
 
-// ---------------------------------------------------------------- quantisation
+// ---------------------------------------------------------------- quantization
 
 template <class T>
 void check_quantize(const Kernels& tested, Random& random) {

@@ -1,4 +1,4 @@
-// Quantisers and samples for them: near ties, at the bound, at the limits of codes.
+// Quantizers and samples for them: near ties, at the bound, at the limits of codes.
 #pragma once
 #include "values.h"
 

@@ -34,7 +34,7 @@ class RandomClass {
     fill_values(random, kind, memory.data(), memory.size());
     for (std::ptrdiff_t& o : taps.offset) o += samples_first_ ? extent_ + reach_ : -(extent_ + reach_);
     quantizer = random_quantizer<T>(random);
-    // inside a class quantisers prove something, and codes are bytes
+    // inside a class quantizers prove something, and codes are bytes
     if (!(quantizer.safe > 0)) quantizer.safe = quantizer.step / 4;
   }
   i64 first() const { return samples_first_ ? 0 : extent_ + 2 * reach_; }

@@ -1,4 +1,4 @@
-// References for the kernels on rows and classes: prediction, interleaving, quantisation. Included by reference.cpp only.
+// References for the kernels on rows and classes: prediction, interleaving, quantization. Included by reference.cpp only.
 #pragma once
 #include "harness.h"
 
@@ -83,7 +83,7 @@ void separate(const S* in, int n, S* even, S* odd) {
   }
 }
 
-// ---------------------------------------------------------------- quantisation
+// ---------------------------------------------------------------- quantization
 
 // code = rint((x - p) * inverse), ties to even; false if it is beyond the limit or no number. Its reconstruction is p + code * step, where
 // a code of zero is +0.

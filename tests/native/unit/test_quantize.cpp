@@ -1,4 +1,4 @@
-// Quantisers of rows: what vector kernels make of a row of integers or of ULP space is what its samples give one by one, wherever
+// Quantizers of rows: what vector kernels make of a row of integers or of ULP space is what its samples give one by one, wherever
 // predictions lie, and comes back.
 #include "coding/quantize.h"
 
@@ -109,8 +109,8 @@ void check_rows(u64 seed) {
 
 }  // namespace
 
-TEST(rows_of_float_samples_are_quantised_like_single_ones) { check_rows<float>(1); }
-TEST(rows_of_double_samples_are_quantised_like_single_ones) { check_rows<double>(2); }
+TEST(rows_of_float_samples_are_quantized_like_single_ones) { check_rows<float>(1); }
+TEST(rows_of_double_samples_are_quantized_like_single_ones) { check_rows<double>(2); }
 
 // An outlier that the stream does not have.
 TEST(missing_outliers_are_damage) {
