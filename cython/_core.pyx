@@ -66,7 +66,7 @@ cdef check_plugin():
     """Raises ImportError if the codec, which is in the plug-in, is missing."""
     import sys
     if stz_version_number() == 0:
-        problem = stz_error_text(STZ_ERROR_LIBRARY).decode()
+        problem = stz_error_text(STZ_ERROR_LIBRARY).decode().removesuffix("; install h5stz again")
         if getattr(sys, "frozen", False):  # as PyInstaller, cx_Freeze and others set it
             raise ImportError(
                 f"{problem}: this program was frozen without it; freeze it again with the files of h5stz/plugins (docs/packaging.md)"

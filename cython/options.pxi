@@ -71,7 +71,7 @@ cdef class Options:
             self.values.layer_bounds[index] = layer_bounds[index]
         for name, number in numbers.items():
             if name not in ROW_OF:
-                raise TypeError(f"{name} is no option")
+                raise TypeError(f"{name} is not an option")
             self.number(ROW_OF[name])[0] = number
 
     cdef int32_t* number(self, int row) noexcept:

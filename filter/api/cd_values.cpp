@@ -55,7 +55,7 @@ int parse_bound(const unsigned* values, double& bound, Message& message) {
     return STZ_OK;
   }
   message.set("cd_values words 2 and 3 (bound) are the double %g: %s", given,
-              looks_like_a_bound(swapped) ? "the two words seem to be swapped, the low one comes first"
+              looks_like_a_bound(swapped) ? "the two words seem to be swapped; the low word comes first"
                                           : "give a finite number that is zero or more, its low word first");
   return STZ_ERROR_BOUND;
 }
@@ -86,7 +86,7 @@ int parse_packed(unsigned word, stz_options& options, Message& message) {
 
 int parse_fill(const unsigned* values, stz_options& options, Message& message) {
   if (values[word_fill_kind] > 1) {
-    message.set("cd_values word 5 (fill kind) is %u: use 0 for no fill value, 1 when its bits follow", values[word_fill_kind]);
+    message.set("cd_values word 5 (fill kind) is %u: use 0 for no fill value, or 1 if its bits follow", values[word_fill_kind]);
     return STZ_ERROR_OPTION;
   }
   options.has_fill = static_cast<i32>(values[word_fill_kind]);
@@ -110,12 +110,12 @@ int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Messa
   layout.byte_order = static_cast<i32>(type >> 8 & 0xff);
   u64 bytes = stz_element_size(layout.dtype);
   if (bytes == 0 || layout.byte_order > STZ_BIG || type >> 24 != 0) {
-    message.set("cd_values word 8 (type) is 0x%08x, which is no element type and byte order that this version knows", type);
+    message.set("cd_values word 8 (type) is 0x%08x: this version does not know this element type and byte order", type);
     return STZ_ERROR_DTYPE;
   }
   if (rank < 1 || rank > STZ_MAX_RANK || count != word_dims + words_per_extent * rank) {
-    message.set("cd_values word 8 (type) says %u axes and %zu words follow: give %zu for each axis, 1 to %d axes", rank, count - word_dims,
-                words_per_extent, STZ_MAX_RANK);
+    message.set("cd_values word 8 (type) has %u axes, but %zu words follow: give %zu for each axis, and 1 to %d axes", rank,
+                count - word_dims, words_per_extent, STZ_MAX_RANK);
     return STZ_ERROR_SHAPE;
   }
   layout.rank = static_cast<i32>(rank);
@@ -126,7 +126,7 @@ int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Messa
       message.set("cd_values word %zu (extent of the chunk's axis %u) is %llu: %s", word, axis, static_cast<unsigned long long>(extent),
                   extent == 0 ? "it must be 1 or more"
                   : wide      ? "a chunk must stay below 2^63 bytes"
-                              : "a chunk of this form must stay below 4 GiB, form 104 holds larger ones");
+                              : "a chunk of this form must stay below 4 GiB; use form 104 for larger chunks");
       return STZ_ERROR_SHAPE;
     }
     bytes *= extent;
@@ -149,7 +149,7 @@ int parse_records(size_t count, const unsigned* values, size_t word, stz_options
       return STZ_ERROR_OPTION;
     }
     if (words % 2 || words < 2 || words > 2 * (STZ_MAX_LAYERS - 1) || options.layer_bounds[0] != 0) {
-      message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d, once", word, words,
+      message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d bounds, in one record", word, words,
                   STZ_MAX_LAYERS - 1);
       return STZ_ERROR_OPTION;
     }
@@ -207,7 +207,7 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   }
   const char* needed = nullptr;
   if (!length_fits(form, mode, count, needed)) {
-    message.set("cd_values has %zu words, form %u has %s", count, form, needed);
+    message.set("cd_values has %zu words, but form %u has %s", count, form, needed);
     return STZ_ERROR_ARGUMENT;
   }
   options.mode = static_cast<i32>(mode);
@@ -226,7 +226,7 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   const bool has_layout = form >= STZ_CD_FORM_FULL && !(has_records && values[word_type] == 0);
   const size_t records = has_records ? word_dims + layout_words(values) : count;
   if (!error && records > count) {
-    message.set("cd_values has %zu words, the extents of form 105 end at %zu", count, records);
+    message.set("cd_values has %zu words, but the extents of form 105 end at word %zu", count, records);
     error = STZ_ERROR_ARGUMENT;
   }
   if (!error && has_layout) error = parse_layout(records, values, layout, message);
@@ -251,7 +251,7 @@ int check_option_widths(const stz_options& options, Message& message) {
     return STZ_ERROR_OPTION;
   }
   if (options.bound_used != 0 || options.prior_bound != 0) {
-    message.set("bound_used and prior_bound are of one array, client data are of all chunks: set both to 0");
+    message.set("bound_used and prior_bound belong to one array, and client data to all chunks: set both to 0");
     return STZ_ERROR_OPTION;
   }
   return STZ_OK;
@@ -264,11 +264,11 @@ int check_layout_widths(const stz_layout& layout, Message& message) {
     return STZ_ERROR_ARGUMENT;
   }
   if (!in_byte(layout.dtype) || !in_byte(layout.byte_order)) {
-    message.set("type %d with byte order %d is not known to this version", layout.dtype, layout.byte_order);
+    message.set("this version does not know type %d with byte order %d", layout.dtype, layout.byte_order);
     return STZ_ERROR_DTYPE;
   }
   if (layout.rank < 1 || layout.rank > STZ_MAX_RANK) {
-    message.set("the chunk has %d axes: 1 to %d are possible", layout.rank, STZ_MAX_RANK);
+    message.set("the chunk has %d axes: use 1 to %d", layout.rank, STZ_MAX_RANK);
     return STZ_ERROR_SHAPE;
   }
   return STZ_OK;
@@ -332,7 +332,7 @@ int pack_checked(const stz_options& options, const stz_layout* layout, unsigned*
   stz_layout layout_read;
   const int refused = parse(count, out, options_read, layout_read, message);
   if (refused == STZ_ERROR_BOUND && std::isfinite(options.bound) && options.bound >= 0)
-    message.set("the bound %g cannot be told from one with swapped words: use the lossless mode", options.bound);
+    message.set("the bound %g cannot be distinguished from one with swapped words: use the lossless mode", options.bound);
   return refused;
 }
 
@@ -371,14 +371,14 @@ int stz_cd_values_pack(const stz_options* options, const stz_layout* layout, uns
   if (!options || !count || (!out && capacity))
     text.set("options, out or count is a null pointer");
   else if ((error = stz::take_input(options, given)) != STZ_OK)
-    text.set("the options are of a structure that this version does not know (struct_size %zu, here %zu)", options->struct_size,
-             sizeof *options);
+    text.set("this version does not know the structure of the options (struct_size %zu, here %zu): use STZ_OPTIONS_INIT, or update h5stz",
+             options->struct_size, sizeof *options);
   else
     error = stz::pack_checked(given, layout, words, word_count, text);
   if (!error) {
     *count = word_count;
     if (word_count > capacity) {
-      text.set("the output holds %zu words, %zu are needed", capacity, word_count);
+      text.set("the output has room for %zu words, but %zu are needed", capacity, word_count);
       error = STZ_ERROR_CAPACITY;
     } else {
       std::memcpy(out, words, word_count * sizeof *out);

@@ -183,7 +183,8 @@ class Parser {
     const Text key = trimmed(item.substr(0, separator));
     const bool has_value = separator != item.npos;
     const Text value = has_value ? trimmed(item.substr(separator + 1)) : Text();
-    if (seen_.find("," + std::string(key) + ",") != seen_.npos) return wrong(STZ_ERROR_OPTION, key, value, "it is given twice");
+    if (seen_.find("," + std::string(key) + ",") != seen_.npos)
+      return wrong(STZ_ERROR_OPTION, key, value, "it is given twice; give it once");
     seen_ += std::string(key) + ",";
     if (key == "lossless") return lossless(key, value, has_value);
     if (key == "absolute") return bound(key, value, STZ_ABSOLUTE);
@@ -194,12 +195,11 @@ class Parser {
       if (key == each.name) return number(each, value);
     if (key == "fill_value") {
       fill_text_ = value;
-      return value.empty() ? wrong(STZ_ERROR_OPTION, key, value, "it needs a number") : STZ_OK;
+      return value.empty() ? wrong(STZ_ERROR_OPTION, key, value, "it needs a number, such as fill_value=-999") : STZ_OK;
     }
     if (key == "relative" || key == "psnr")
-      return wrong(STZ_ERROR_MODE, key, value,
-                   "it refers to the whole dataset, which only h5stz.STZ and h5stz args look at; give absolute=");
-    message_.set("'%.*s' is no option: the options are %s", STZ_SHOWN(key), all_keys().c_str());
+      return wrong(STZ_ERROR_MODE, key, value, "it depends on the whole dataset; give absolute=, which h5stz args computes from it");
+    message_.set("'%.*s' is not an option: the options are %s", STZ_SHOWN(key), all_keys().c_str());
     return STZ_ERROR_OPTION;
   }
 
@@ -253,7 +253,7 @@ class Parser {
     const Text plain = value.substr(!value.empty() && Text("<>=|").find(value.front()) != Text::npos ? 1 : 0);
     const Name* const name = find_name(dtype_names, plain);
     if (!name) return wrong(STZ_ERROR_DTYPE, key, value, "it must be f2, f4, f8, i1 to i8, u1 to u8, c8 or c16");
-    if (dtype_ != 0 && dtype_ != name->value) return wrong(STZ_ERROR_DTYPE, key, value, "the dataset has another one: leave it out");
+    if (dtype_ != 0 && dtype_ != name->value) return wrong(STZ_ERROR_DTYPE, key, value, "the dataset has another type; leave dtype= out");
     dtype_ = name->value;
     return STZ_OK;
   }
@@ -261,10 +261,11 @@ class Parser {
   int fill_value() {
     constexpr Text key = "fill_value";
     if (fill_text_.empty()) return STZ_OK;
-    if (dtype_ == 0) return wrong(STZ_ERROR_OPTION, key, fill_text_, "its bits depend on the type: give dtype= too, such as dtype=f4");
+    if (dtype_ == 0) return wrong(STZ_ERROR_OPTION, key, fill_text_, "its bits depend on the type; give dtype= too, such as dtype=f4");
     if (dtype_ == STZ_C64 || dtype_ == STZ_C128)
-      return wrong(STZ_ERROR_OPTION, key, fill_text_, "complex data cannot have one: mark missing samples with NaN");
-    if (!fill_bits(fill_text_, dtype_, options_)) return wrong(STZ_ERROR_OPTION, key, fill_text_, "it is no number that the type holds");
+      return wrong(STZ_ERROR_OPTION, key, fill_text_, "complex data cannot have a fill value; mark missing samples with NaN");
+    if (!fill_bits(fill_text_, dtype_, options_))
+      return wrong(STZ_ERROR_OPTION, key, fill_text_, "it is not a number that the type can hold");
     return STZ_OK;
   }
 
@@ -328,7 +329,7 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
                     std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds);
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(
-      "the options cannot be written as text: a fill value needs a real type (given: %d), bound_used and prior_bound are of one array",
+      "the options cannot be written as text: a fill value needs a real type (dtype is %d), and bound_used and prior_bound must be 0",
       dtype);
   return STZ_ERROR_OPTION;
 }
@@ -343,7 +344,7 @@ int stz_options_parse_text(const char* text, int32_t* dtype, stz_options* option
   Message said;
   int error = STZ_ERROR_ARGUMENT;
   if (!text || !options || !valid_struct_size(options)) {
-    said.set("text or options is a null pointer, or struct_size of the options is not sizeof(stz_options)");
+    said.set("text or options is a null pointer, or struct_size of the options is not set: initialise them with STZ_OPTIONS_INIT");
   } else {
     stz_options parsed{};
     i32 type = dtype ? *dtype : 0;
@@ -371,8 +372,8 @@ int stz_options_print_text(const stz_options* options, int32_t dtype, char* text
   if (!options || !length || (!text && capacity)) {
     said.set("options, text or length is a null pointer");
   } else if ((error = take_input(options, given)) != STZ_OK) {
-    said.set("the options are of a structure that this version does not know (struct_size %zu, here %zu)", options->struct_size,
-             sizeof *options);
+    said.set("this version does not know the structure of the options (struct_size %zu, here %zu): use STZ_OPTIONS_INIT, or update h5stz",
+             options->struct_size, sizeof *options);
   } else {
     error = guarded([&] {
       const std::string written = print(given, dtype);
@@ -380,7 +381,7 @@ int stz_options_print_text(const stz_options* options, int32_t dtype, char* text
       require(code == STZ_OK, code);
       *length = written.size();
       if (written.size() >= capacity) {
-        said.set("the output holds %zu bytes, %zu are needed", capacity, written.size() + 1);
+        said.set("the output has room for %zu bytes, but %zu are needed", capacity, written.size() + 1);
         require(false, STZ_ERROR_CAPACITY);
       }
       memcpy(text, written.c_str(), written.size() + 1);

@@ -20,6 +20,9 @@
 #include "base/message.h"
 #include "stz.h"
 
+// Ends every text. The binding for Python replaces it by advice of its own.
+#define STZ_CURE "; install h5stz again"
+
 namespace stz::forward {
 namespace {
 
@@ -42,7 +45,7 @@ struct Paths {
       if (realpath(name, linked)) set(linked);
       if (access(plugin, F_OK) != 0) set(name);
     }
-    snprintf(problem, sizeof problem, "the HDF5 plug-in %s cannot be used", plugin);
+    snprintf(problem, sizeof problem, "the HDF5 plug-in %s cannot be used" STZ_CURE, plugin);
   }
 
  private:
@@ -97,16 +100,17 @@ bool is_whole(const char* name) noexcept {
 
 // Threads that come here at the same time all load the same plug-in. After a failure, a later call tries again.
 void* load() noexcept {
-  if (access(paths.plugin, F_OK) != 0) return fail("the HDF5 plug-in %s is missing", paths.plugin);
-  if (!is_whole(paths.plugin)) return fail("the HDF5 plug-in %s is truncated, or no file", paths.plugin);
+  if (access(paths.plugin, F_OK) != 0) return fail("the HDF5 plug-in %s is missing" STZ_CURE, paths.plugin);
+  if (!is_whole(paths.plugin)) return fail("the HDF5 plug-in %s is truncated, or not a file" STZ_CURE, paths.plugin);
   void* const loaded = dlopen(paths.plugin, RTLD_NOW | RTLD_LOCAL);
   const char* const error = loaded ? nullptr : dlerror();
-  if (!loaded) return fail("the HDF5 plug-in %s cannot be loaded (%s)", paths.plugin, error ? error : "no reason given");
+  if (!loaded) return fail("the HDF5 plug-in %s cannot be loaded (%s)" STZ_CURE, paths.plugin, error ? error : "no reason given");
   // A library that forwards to the plug-in itself has no such entry point, and its version must not be asked for.
   const bool is_plugin = dlsym(loaded, "H5PLget_plugin_info");
   const auto version = reinterpret_cast<decltype(&stz_version_number)>(dlsym(loaded, "stz_version_number"));
   if (!is_plugin || !version || version() != STZ_VERSION_NUMBER) {
-    return fail("the HDF5 plug-in %s does not have version %s, which the libraries beside it have", paths.plugin, STZ_VERSION_STRING);
+    return fail("the HDF5 plug-in %s does not have version %s, which the libraries beside it have" STZ_CURE, paths.plugin,
+                STZ_VERSION_STRING);
   }
   plugin.store(loaded, std::memory_order_release);
   return loaded;
@@ -123,3 +127,5 @@ void* plugin_function(const char* name) noexcept {
 const char* plugin_problem() noexcept { return state.load(std::memory_order_acquire) == failed ? problem.text : paths.problem; }
 
 }  // namespace stz::forward
+
+#undef STZ_CURE

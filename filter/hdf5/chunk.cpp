@@ -22,7 +22,7 @@ u64 array_bytes(const stz_layout& layout) {
 }
 
 bool out_of_memory(size_t bytes, Message& message) {
-  message.set("out of memory: a buffer of %zu bytes for one chunk; smaller chunks need less", bytes);
+  message.set("out of memory: one chunk needs a buffer of %zu bytes; smaller chunks need less", bytes);
   return false;
 }
 
@@ -43,29 +43,30 @@ struct ClientData {
 // Compares the stream's layout with that of the dataset's chunks before memory is allocated, as the chunk may be damaged or foreign.
 bool check_stream(const stz_stream_info& info, const ClientData& client, Message& message) {
   if (info.array_bytes == 0 || info.array_bytes > most_array_bytes) {
-    message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes", static_cast<unsigned long long>(info.array_bytes));
+    message.set("the chunk is damaged or foreign: it claims to decode to %llu bytes; restore the file from a copy",
+                static_cast<unsigned long long>(info.array_bytes));
     return false;
   }
   const u64 allowed = stz_environment_max_bytes();
   if (allowed != 0 && info.array_bytes > allowed) {
-    message.set(
-        "the chunk claims to decode to %llu bytes, more than H5STZ_MAX_BYTES=%llu: set it to a greater number if you trust the file",
-        static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(allowed));
+    message.set("the chunk claims to decode to %llu bytes, more than H5STZ_MAX_BYTES=%llu: set it to a larger number if you trust the file",
+                static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(allowed));
     return false;
   }
   if (!client.has_layout) {
     if (allowed != 0 || info.array_bytes <= most_unknown_bytes) return true;
     message.set(
-        "the chunk claims to decode to %llu bytes, and the client data do not say how large chunks are: set H5STZ_MAX_BYTES to so many "
-        "if you trust the file",
+        "the chunk claims to decode to %llu bytes, and the client data do not say how large chunks are: set H5STZ_MAX_BYTES to this "
+        "number if you trust the file",
         static_cast<unsigned long long>(info.array_bytes));
     return false;
   }
   const stz_layout& layout = client.layout;
   const u64 expected = array_bytes(layout);
   if (info.array_bytes != expected) {
-    message.set("the chunk is damaged or of another dataset: it decodes to %llu bytes, a chunk here has %llu",
-                static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(expected));
+    message.set(
+        "the chunk is damaged or of another dataset: it decodes to %llu bytes, but a chunk here has %llu; restore the file from a copy",
+        static_cast<unsigned long long>(info.array_bytes), static_cast<unsigned long long>(expected));
     return false;
   }
   if (!same_samples(info.layout, layout)) {
@@ -74,7 +75,7 @@ bool check_stream(const stz_stream_info& info, const ClientData& client, Message
     return false;
   }
   if (!same_raster(info.layout, layout)) {
-    message.set("the chunk is of another dataset: it is an array of shape (%s), a chunk here has the shape (%s)",
+    message.set("the chunk is of another dataset: it is an array of shape (%s), but a chunk here has the shape (%s)",
                 ListText(info.layout.shape, info.layout.rank).text, ListText(layout.shape, layout.rank).text);
     return false;
   }
@@ -161,13 +162,13 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
   if (layout.rank < 0) {
     message.set(
-        "cd_values do not tell the chunk's type and shape, and the HDF5 library that calls offers no function to ask: give "
-        "the full form (103)");
+        "cd_values do not contain the chunk's type and shape, and the calling HDF5 library has no function to ask: give the full "
+        "form (103), which h5stz args --chunks --dtype prints");
     return 0;
   }
   const u64 expected = array_bytes(layout);
   if (bytes != expected) {
-    message.set("the chunk has %zu bytes, type and shape in cd_values make %llu: give the dataset's own", bytes,
+    message.set("the chunk has %zu bytes, but type and shape in cd_values make %llu: give those of the dataset", bytes,
                 static_cast<unsigned long long>(expected));
     return 0;
   }

@@ -26,7 +26,7 @@ struct OwnFilter {
 // the data.
 bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter& filter, Message& message) {
   if (library.H5Pget_nfilters(properties) < 1) {
-    message.set("the dataset's creation properties have no filters");
+    message.set("the dataset's creation properties have no filters: add h5stz with H5Pset_filter");
     return false;
   }
   char name[64] = "";
@@ -36,8 +36,8 @@ bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter&
   name[sizeof name - 1] = '\0';
   const char* const shown = name[0] ? name : builtin_filter_name(id);
   message.set(
-      "filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), h5stz must see the samples "
-      "themselves; fletcher32 may follow it",
+      "filter %d%s%s%s is in front of h5stz in the pipeline: remove it (in h5py: %s), because h5stz must see the "
+      "samples themselves; fletcher32 may follow it",
       id, *shown ? " (" : "", shown, *shown ? ")" : "",
       id == 2   ? "shuffle=False"
       : id == 6 ? "scaleoffset=None"
@@ -53,27 +53,27 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
   }
   const int rank = library.H5Pget_chunk(properties, STZ_MAX_RANK, extents);
   if (rank < 1 || rank > STZ_MAX_RANK) {
-    message.set("the chunk has %d axes: 1 to %d are possible", rank, STZ_MAX_RANK);
+    message.set("the chunk has %d axes: use 1 to %d", rank, STZ_MAX_RANK);
     return false;
   }
   layout.rank = rank;
   u64 bytes = stz_element_size(layout.dtype);
   for (int axis = 0; axis < rank; ++axis) {
     if (extents[axis] == 0 || __builtin_mul_overflow(bytes, extents[axis], &bytes)) {
-      message.set("the chunk has %s: best are chunks of 1 to 64 MiB", extents[axis] ? "2^64 bytes or more" : "an axis of length 0");
+      message.set("the chunk has %s: use chunks of 1 to 64 MiB", extents[axis] ? "2^64 bytes or more" : "an axis of length 0");
       return false;
     }
     layout.shape[axis] = extents[axis];
   }
   const u64 capacity = stz_max_compressed_size(&layout);
   if (capacity == 0) {
-    message.set("the chunk has 2^56 elements or more: best are chunks of 1 to 64 MiB");
+    message.set("the chunk has 2^56 elements or more: use chunks of 1 to 64 MiB");
     return false;
   }
   // The stream of incompressible samples is longer than the samples. If HDF5 stores sizes of chunks in 32 bits, it would refuse such a
   // chunk only when the file is closed. It refuses larger chunks earlier by itself, unless it stores 64 bits.
   if (bytes <= STZ_MAX_CHUNK_BYTES && capacity > STZ_MAX_CHUNK_BYTES) {
-    message.set("the chunk has almost 4 GiB, so that compressed it may have more: choose chunks of 1 element to 4 GiB, best 1 to 64 MiB");
+    message.set("the chunk has almost 4 GiB, and may have more when it is compressed: use chunks of 1 to 64 MiB");
     return false;
   }
   return true;
@@ -88,7 +88,7 @@ bool take_fill_value(const Library& library, hid_t properties, hid_t type, const
   unsigned char bytes[8] = {};
   const size_t size = stz_element_size(element.dtype);
   if (library.H5Pget_fill_value(properties, type, bytes) < 0) {
-    message.set("the dataset's fill value cannot be converted to its type: give a fill value of that type");
+    message.set("the dataset's fill value cannot be converted to its type: set a fill value of that type");
     return false;
   }
   options.has_fill = 1;
@@ -111,7 +111,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   OwnFilter filter;
   if (!find_first_in_pipeline(library, properties, filter, message)) return false;
   if (filter.count > STZ_CD_MAX_WORDS) {
-    message.set("cd_values has %zu words: no form has more than %d", filter.count, STZ_CD_MAX_WORDS);
+    message.set("cd_values has %zu words, but no form has more than %d", filter.count, STZ_CD_MAX_WORDS);
     return false;
   }
   stz_options options = STZ_OPTIONS_INIT;
@@ -124,7 +124,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
     options.bound = 0;
   }
   if (options.mode == STZ_POINTWISE_RELATIVE && integers) {
-    message.set("a point-wise relative bound is for floating-point data: use mode 1 (absolute) or 0 (lossless) for integers");
+    message.set("a point-wise relative bound is only for floating-point data: use mode 1 (absolute) or 0 (lossless) for integers");
     return false;
   }
 
@@ -142,7 +142,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   size_t count = 0;
   if (stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS, &count, message.text, sizeof message.text) != STZ_OK) return false;
   if (library.H5Pmodify_filter(properties, STZ_FILTER_ID, filter.flags, count, words) < 0) {
-    message.set("internal error: the client data cannot be written back");
+    message.set("internal error: the client data cannot be written back; please report it");
     return false;
   }
   return true;

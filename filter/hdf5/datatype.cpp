@@ -96,7 +96,7 @@ bool float_type(const Library& library, hid_t type, ElementType& element, Messag
   const size_t precision = library.H5Tget_precision(type);
   size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
   if (library.H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0)
-    return unsupported("a float whose format HDF5 does not tell", message);
+    return unsupported("a float of unknown format", message);
   for (const FloatFormat& format : float_formats) {
     if (size == format.size && precision == size * 8 && sign_at == size * 8 - 1 && exponent_at == format.exponent_at &&
         exponent_bits == format.exponent_bits && mantissa_at == 0 && mantissa_bits == format.mantissa_bits &&
@@ -170,13 +170,15 @@ bool element_type(const Library& library, hid_t type, ElementType& element, Mess
     }
     case type_enum: {
       const TypeId base(library, library.H5Tget_super(type));
-      if (!base.valid() || library.H5Tget_class(base.get()) != type_integer) return unsupported("an enumeration of no integers", message);
+      if (!base.valid() || library.H5Tget_class(base.get()) != type_integer)
+        return unsupported("an enumeration whose base type is not an integer", message);
       element.exact_only = true;
       return integer_type(library, base.get(), library.H5Tget_sign(base.get()) != sign_none, element, message);
     }
     case type_complex: {
       const TypeId part(library, library.H5Tget_super(type));
-      if (!part.valid() || library.H5Tget_class(part.get()) != type_float) return unsupported("a complex number of no floats", message);
+      if (!part.valid() || library.H5Tget_class(part.get()) != type_float)
+        return unsupported("a complex number whose parts are not floats", message);
       return complex_of(library, part.get(), element, message);
     }
     default:

@@ -229,7 +229,7 @@ typedef struct stz_stream_info {
   int32_t content_check;  /* 1: the stream has one (stz_verify); 0: none; -1: unknown, as the end is missing. If patched: of the base */
   uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
-  int32_t bound_used;                   /* 1: the samples may differ from the originals, and must not be quantised again */
+  int32_t bound_used;                   /* 1: the samples may differ from the originals, and must not be quantized again */
   double accumulated_bound;             /* bound to the originals, which were compressed first, if the samples came out of a stream; in
                                            the unit of the bound. 0: not recorded. STZ_UNKNOWN_BOUND: a loss of unknown size */
   int32_t layers;                       /* precision layers that can be read: 1 to STZ_MAX_LAYERS. If patched: of the base */

@@ -17,8 +17,8 @@
   X(STZ_ERROR_MEMORY, -8, "out of memory")                                                                                  \
   X(STZ_ERROR_READ, -9, "the source of the stream cannot be read: the file was cut short or replaced, or its medium fails") \
   X(STZ_ERROR_CHECK, -10,                                                                                                   \
-    "what was compressed does not decode to the array, twice: memory or processor may be faulty, or the array was changed " \
-    "meanwhile; test the memory, and write from another machine")                                                           \
+    "the compressed stream did not decode to the array, twice: memory or processor may be faulty, or the array was "        \
+    "changed meanwhile; test the memory, and write from another machine")                                                   \
   X(STZ_ERROR_LIBRARY, -11, "the HDF5 plug-in with the codec is missing or has another version: install h5stz again")       \
   X(STZ_ERROR_MAGIC, -20, "not an h5stz stream")                                                                            \
   X(STZ_ERROR_VERSION, -21, "the stream was written by a newer version of h5stz, or by a development version before 1.0")   \

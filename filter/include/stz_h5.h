@@ -46,27 +46,27 @@ extern "C" {
 #define STZ_H5_REASONS(X)                                                                                                              \
   X(STZ_H5_DIRECT, 0, "read directly")                                                                                                 \
   X(STZ_H5_WHOLE, 1, "the whole dataset is selected")                                                                                  \
-  X(STZ_H5_LIBRARY, 2, "this HDF5 library lacks functions that are needed: use 1.10.3 or a newer one")                                 \
+  X(STZ_H5_LIBRARY, 2, "this HDF5 library lacks needed functions: use HDF5 1.10.3 or newer")                                           \
   X(STZ_H5_DRIVER, 3, "the file is open through MPI, where ranks may have to read together")                                           \
   X(STZ_H5_LAYOUT, 4, "the dataset is not chunked")                                                                                    \
-  X(STZ_H5_FILTERS, 5, "the dataset's filters are not h5stz alone")                                                                    \
-  X(STZ_H5_SELECTION, 6, "the selection is no regular hyperslab, or is empty")                                                         \
-  X(STZ_H5_TYPE, 7, "the type is none of h5stz's, or the conversion is not between numbers")                                           \
+  X(STZ_H5_FILTERS, 5, "h5stz is not the only filter of the dataset")                                                                  \
+  X(STZ_H5_SELECTION, 6, "the selection is not a regular hyperslab, or it is empty")                                                   \
+  X(STZ_H5_TYPE, 7, "h5stz does not support the type, or the conversion is not between numbers")                                       \
   X(STZ_H5_TRANSFER, 8, "the transfer properties have a data transform")                                                               \
   X(STZ_H5_NO_FILL, 9, "a chunk is missing and the dataset has no fill value")                                                         \
   X(STZ_H5_MEMORY, 10, "out of memory for a copy of the selection")                                                                    \
   X(STZ_H5_REFUSED, 11, "HDF5 refused an argument or could not read a chunk")                                                          \
   /* The functions below read such datasets directly, or give STZ_H5_LAYOUT for virtual ones; the Python package has these reasons. */ \
   X(STZ_H5_WRITABLE, 12, "the file is writable and HDF5 may hold chunks that are not stored yet")                                      \
-  X(STZ_H5_CHUNK_INDEX, 13, "HDF5 cannot tell where the chunks of a dataset are that grows along another axis than the first")         \
-  X(STZ_H5_VIRTUAL_BOXES, 14, "a mapping of the virtual dataset is no box of it, or has no end")                                       \
+  X(STZ_H5_CHUNK_INDEX, 13, "the dataset grows along another axis than the first, and HDF5 cannot tell where its chunks are")          \
+  X(STZ_H5_VIRTUAL_BOXES, 14, "a mapping of the virtual dataset is not a box, or it has no end")                                       \
   X(STZ_H5_VIRTUAL_BEYOND, 15, "a mapping reaches beyond the virtual dataset")                                                         \
   X(STZ_H5_VIRTUAL_OVERLAP, 16, "mappings of the virtual dataset overlap")                                                             \
   X(STZ_H5_VIRTUAL_NO_FILL, 17, "the virtual dataset has no fill value")                                                               \
   X(STZ_H5_VIRTUAL_WRITABLE, 18, "the file of the virtual dataset may change while it is open")                                        \
   X(STZ_H5_VIRTUAL_DRIVER, 19, "HDF5 opens the sources of the virtual dataset through another driver than that for files on disk")     \
   X(STZ_H5_VIRTUAL_PREFIX, 20, "HDF5 looks for the sources of the virtual dataset under a prefix")                                     \
-  X(STZ_H5_VIRTUAL_MOVED, 21, "the file of the virtual dataset is not to be found under its name")
+  X(STZ_H5_VIRTUAL_MOVED, 21, "the file of the virtual dataset cannot be found under its name")
 
 typedef enum stz_h5_reason {
 #define STZ_H5_REASON_ENUM(name, value, text) name = value,

@@ -30,23 +30,32 @@ int check_rules(const stz_options& o, const stz_layout* layout, Message& message
     message.set("%s", text);
     return error;
   };
-  if (o.mode < STZ_LOSSLESS || o.mode > STZ_POINTWISE_RELATIVE)
-    return broken(STZ_ERROR_MODE, "mode must be 0 lossless, 1 absolute or 2 point-wise relative");
-  if (o.mode != STZ_LOSSLESS && !is_bound(o.bound))
-    return broken(STZ_ERROR_BOUND, "the bound must be a finite number that is zero or more");
-  if (!is_bound(o.prior_bound)) return broken(STZ_ERROR_BOUND, "prior_bound must be a finite number that is zero or more");
-  if (o.bound_used != 0 && (o.bound_used != 1 || o.mode != STZ_LOSSLESS))
-    return broken(STZ_ERROR_OPTION, "bound_used must be 0, or 1 with the mode lossless");
+  if (o.mode < STZ_LOSSLESS || o.mode > STZ_POINTWISE_RELATIVE) {
+    message.set("mode is %d: use 0 lossless, 1 absolute or 2 point-wise relative", o.mode);
+    return STZ_ERROR_MODE;
+  }
+  if (o.mode != STZ_LOSSLESS && !is_bound(o.bound)) {
+    message.set("the bound is %g: it must be a finite number that is zero or more", o.bound);
+    return STZ_ERROR_BOUND;
+  }
+  if (!is_bound(o.prior_bound)) {
+    message.set("prior_bound is %g: it must be a finite number that is zero or more", o.prior_bound);
+    return STZ_ERROR_BOUND;
+  }
+  if (o.bound_used != 0 && (o.bound_used != 1 || o.mode != STZ_LOSSLESS)) {
+    message.set("bound_used is %d: use 0, or 1 with the mode lossless", o.bound_used);
+    return STZ_ERROR_OPTION;
+  }
   if (layer_bound_count(o) < 0) return broken(STZ_ERROR_OPTION, rule_for_layer_bounds);
   if ((o.enhance & STZ_ENHANCE_RELAXED) && (o.layers > 1 || o.layer_bounds[0] != 0))
-    return broken(STZ_ERROR_OPTION, "enhance relaxed and both exclude several layers: use strict, or one layer");
+    return broken(STZ_ERROR_OPTION, "enhance=relaxed and enhance=both exclude several layers: use enhance=strict, or one layer");
   if (!layout) return STZ_OK;
   if (o.append_axis > layout->rank) {
-    message.set("append_axis is axis %d, the chunk has %d: count from 0", o.append_axis - 1, layout->rank);
+    message.set("append_axis is axis %d, but the axes of the chunk are 0 to %d", o.append_axis - 1, layout->rank - 1);
     return STZ_ERROR_OPTION;
   }
   if (o.mode == STZ_POINTWISE_RELATIVE && o.integers == STZ_INTEGERS_BOUNDED && !is_floating(layout->dtype))
-    return broken(STZ_ERROR_MODE, "a point-wise relative bound is for floating-point types: give integers an absolute one");
+    return broken(STZ_ERROR_MODE, "a point-wise relative bound is only for floating-point types: use an absolute bound for integers");
   return STZ_OK;
 }
 

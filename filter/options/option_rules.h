@@ -7,7 +7,7 @@
 namespace stz {
 
 constexpr const char* rule_for_layer_bounds =
-    "layer_bounds must fall and be above the bound, and layers must be one more than there are, or not given";
+    "layer_bounds must fall and be above the bound; leave layers out, or set it to one more than the number of layer_bounds";
 
 // The number of layer bounds in the options; -1 if they are invalid or do not fit the number of layers (stz.h).
 int layer_bound_count(const stz_options& options);

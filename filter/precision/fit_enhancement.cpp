@@ -69,7 +69,7 @@ std::vector<double> weights_of_set(const EnhancementSamples& samples, u8 set, co
 }
 
 // Rounds weights to integers times a power of two.
-void quantise(const std::vector<double>& weights, Enhancement& e) {
+void quantize_weights(const std::vector<double>& weights, Enhancement& e) {
   double largest = 0;
   for (const double w : weights) largest = std::max(largest, std::fabs(w));
   int shift = most_weight_shift;
@@ -91,7 +91,7 @@ FittedEnhancement fit_enhancement(const EnhancementShape& shape, const Enhanceme
     const std::vector<double> more = weights_of_set(samples, u8(set), place, n);
     weights.insert(weights.end(), more.begin(), more.end());
   }
-  quantise(weights, e);
+  quantize_weights(weights, e);
   double after[std::size(limits)] = {};
   const double unit = std::ldexp(1 / feature_units, -e.shift);
   for (size_t s = 0; s < samples.count(); s++) {

@@ -37,7 +37,7 @@ bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* sta
   hsize_t extents[STZ_MAX_RANK], first[STZ_MAX_RANK], stride[STZ_MAX_RANK], counts[STZ_MAX_RANK];
   const int rank = calls.H5Sget_simple_extent_ndims(space);
   if (level < 0 || level > 62) {
-    message.set("level %d: levels are 0, the dataset itself, to 62, every 2^62-th sample", level);
+    message.set("level %d does not exist: levels are 0 (the dataset itself) to 62 (every 2^62-th sample)", level);
     return false;
   }
   if (rank < 1 || rank > STZ_MAX_RANK || calls.H5Sget_simple_extent_dims(space, extents, nullptr) < 0) {
@@ -45,14 +45,14 @@ bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* sta
     return false;
   }
   if (!start || !count) {
-    message.set("start and count must point to %d numbers each, one for each axis", rank);
+    message.set("start or count is a null pointer: each must point to %d numbers, one for each axis", rank);
     return false;
   }
   empty = false;
   for (int axis = 0; axis < rank; ++axis) {
     const hsize_t samples = extents[axis] ? ((extents[axis] - 1) >> level) + 1 : 0;
     if (start[axis] > samples || count[axis] > samples - start[axis]) {
-      message.set("axis %d of level %d has %llu samples: a box of %llu from %llu sticks out", axis, level, samples,
+      message.set("axis %d of level %d has %llu samples: a box of %llu from %llu on does not fit", axis, level, samples,
                   static_cast<hsize_t>(count[axis]), static_cast<hsize_t>(start[axis]));
       return false;
     }
@@ -62,7 +62,7 @@ bool select_level(const Calls& calls, hid_t space, int level, const hsize_t* sta
     counts[axis] = count[axis];
   }
   if (empty || calls.H5Sselect_hyperslab(space, select_set, first, stride, counts, nullptr) >= 0) return true;
-  message.set("HDF5 refused to select the box: is the dataset open?");
+  message.set("HDF5 refused to select the box: check that the dataset is open");
   return false;
 }
 

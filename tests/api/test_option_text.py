@@ -80,10 +80,10 @@ def test_fill_values_are_rounded_once(dtype, number):
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        ("", "OPTION", "'' is no option: the options are absolute,"),
-        ("absolute=1,", "OPTION", "'' is no option"),
-        ("absolut=1", "OPTION", "'absolut' is no option"),
-        ("Absolute=1", "OPTION", "'Absolute' is no option"),
+        ("", "OPTION", "'' is not an option: the options are absolute,"),
+        ("absolute=1,", "OPTION", "'' is not an option"),
+        ("absolut=1", "OPTION", "'absolut' is not an option"),
+        ("Absolute=1", "OPTION", "'Absolute' is not an option"),
         ("absolute", "BOUND", "absolute=: it must be a finite number"),
         ("absolute=1e-3x", "BOUND", "absolute=1e-3x"),
         ("absolute=0x1p3", "BOUND", "absolute=0x1p3"),
@@ -96,8 +96,8 @@ def test_fill_values_are_rounded_once(dtype, number):
         ("absolute=1,lossless", "MODE", "two bounds are given"),
         ("absolute=1,absolute=1", "OPTION", "absolute=1: it is given twice"),
         ("lossless=0", "MODE", "lossless=0: write lossless alone"),
-        ("relative=1e-3", "MODE", "relative=1e-3: it refers to the whole dataset"),
-        ("psnr=60", "MODE", "psnr=60: it refers to the whole dataset"),
+        ("relative=1e-3", "MODE", "relative=1e-3: it depends on the whole dataset"),
+        ("psnr=60", "MODE", "psnr=60: it depends on the whole dataset"),
         ("lossless,block=small", "OPTION", "block=small: it must be default, region or throughput"),
         ("lossless,integers=1", "OPTION", "integers=1: it must be lossless or lossy"),
         ("lossless,content_check=0", "OPTION", "content_check=0: it must be no or yes"),
@@ -114,13 +114,13 @@ def test_fill_values_are_rounded_once(dtype, number):
         ("lossless,fill_value=", "OPTION", "fill_value=: it needs a number"),
         ("lossless,fill_value=3", "OPTION", "fill_value=3: its bits depend on the type"),
         ("lossless,fill_value=3,dtype=c8", "OPTION", "mark missing samples with NaN"),
-        ("lossless,fill_value=128,dtype=i1", "OPTION", "fill_value=128: it is no number that the type holds"),
+        ("lossless,fill_value=128,dtype=i1", "OPTION", "fill_value=128: it is not a number that the type can hold"),
         ("lossless,fill_value=-1,dtype=u8", "OPTION", "fill_value=-1"),
         ("lossless,fill_value=1.5,dtype=i4", "OPTION", "fill_value=1.5"),
         ("lossless,fill_value=9.3e18,dtype=i8", "OPTION", "fill_value=9.3e18"),
         ("lossless,fill_value=65520,dtype=f2", "OPTION", "fill_value=65520"),
         ("lossless,fill_value=1e39,dtype=f4", "OPTION", "fill_value=1e39"),
-        ("lossless," + "x" * 3000, "OPTION", "x" * 60 + "' is no option"),
+        ("lossless," + "x" * 3000, "OPTION", "x" * 60 + "' is not an option"),
     ],
 )
 def test_errors_name_the_key(text, code, said):
@@ -133,7 +133,7 @@ def test_the_type_of_the_dataset():
     assert parse("lossless,fill_value=1", f4)[2].fill == 0x3F800000
     assert parse("lossless,dtype=f4")[3] == f4 == parse("lossless,dtype=f4", f4)[3] == parse("lossless", f4)[3]
     error, message, _, kind = parse("lossless,dtype=f4", f8)
-    assert (error, kind) == (_core.ERROR_CODES["STZ_ERROR_DTYPE"], f8) and "the dataset has another one" in message
+    assert (error, kind) == (_core.ERROR_CODES["STZ_ERROR_DTYPE"], f8) and "the dataset has another type" in message
 
 
 def option_sets():

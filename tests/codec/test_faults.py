@@ -91,7 +91,7 @@ def write(tmp_path, fault, check=False, flag="MANDATORY", **environment):
 
 def test_a_flip_that_lasts_is_an_error_of_h5py(tmp_path):
     said = write(tmp_path, "output:0:1:lasting", check=True)
-    assert said.startswith("error:") and "does not decode to the array, twice: memory or processor may be faulty" in said
+    assert said.startswith("error:") and "did not decode to the array, twice: memory or processor may be faulty" in said
 
 
 def test_without_the_filter_hdf5_stores_the_chunk_as_it_is(tmp_path):

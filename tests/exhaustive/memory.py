@@ -17,7 +17,7 @@ MAY_FAIL = {
     "ratio": (_UNCLEAR, "no bound gives", "cannot be met", "exceeds float64"),
 }
 #: Some subnormal bounds, which client data cannot hold (docs/cd_values.md).
-AMBIGUOUS = "cannot be told from one with swapped words"
+AMBIGUOUS = "cannot be distinguished from one with swapped words"
 
 
 class Expected(Exception):

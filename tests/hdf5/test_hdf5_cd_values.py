@@ -174,13 +174,13 @@ MALFORMED = [
     ((*full[:4], 3 << 27, *full[5:]), ERROR_OPTION, "append_axis"),
     ((106, *full[1:8], 3 | 1 << 16, 8, 0), ERROR_ARGUMENT, "update h5stz"),
     ((105, *full[1:7]), ERROR_ARGUMENT, "9 or more"),
-    ((105, *full[1:8], 3 | 2 << 16, 8, 0, 9), ERROR_ARGUMENT, "end at 13"),
+    ((105, *full[1:8], 3 | 2 << 16, 8, 0, 9), ERROR_ARGUMENT, "end at word 13"),
     ((105, *full[1:8], 3 | 1 << 16, 8, 0, 1), ERROR_ARGUMENT, "cut short"),
     ((105, *full[1:8], 0, 1, 2, 0), ERROR_ARGUMENT, "cut short"),
     ((105, *full[1:8], 0, 2, 0), ERROR_OPTION, "the tag 2"),
     ((105, *full[1:8], 0, 1, 1, 0), ERROR_OPTION, "2 for each"),
     ((105, *full[1:8], 0, 1, 14, *(0,) * 14), ERROR_OPTION, "2 for each"),
-    ((105, *full[1:8], 0, *(1, 2, 0, 0x7FE00000) * 2), ERROR_OPTION, "once"),
+    ((105, *full[1:8], 0, *(1, 2, 0, 0x7FE00000) * 2), ERROR_OPTION, "in one record"),
     ((105, *full[1:8], 0, 1, 4, 0, 0x3FF00000, 0, 0x7FE00000), ERROR_OPTION, "must fall"),
     ((105, *full[1:8], 0, 1, 2, 0, 0x7FF00000), ERROR_OPTION, "must fall"),
     ((105, *full[1:8], 0, 1, 2, 0, 1), ERROR_OPTION, "above the bound"),
@@ -294,7 +294,7 @@ def test_pack_says_how_many_words_it_needs():
 def test_pack_refuses_a_bound_that_reads_like_swapped_words():
     bound = struct.unpack("<d", struct.pack("<II", *reversed(double_words(0.5))))[0]
     error, _, message, _ = try_pack(Options(mode=ABSOLUTE, bound=bound))
-    assert error == ERROR_BOUND and "cannot be told from one with swapped words" in message
+    assert error == ERROR_BOUND and "cannot be distinguished from one with swapped words" in message
     layout = Layout(dtype=2, rank=1)
     layout.shape[0] = 8
     assert pack(Options(mode=ABSOLUTE, bound=bound), layout)[0] == 103, "the full form is written by programs alone"

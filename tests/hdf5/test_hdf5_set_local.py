@@ -174,7 +174,7 @@ def test_malformed_words_reach_the_user(file, words, said):
 
 @pytest.mark.parametrize("dtype", ["i4", "u1"])
 def test_pointwise_relative_is_for_floats(file, dtype):
-    with pytest.raises(ValueError, match="h5stz: a point-wise relative bound is for floating-point"):
+    with pytest.raises(ValueError, match="h5stz: a point-wise relative bound is only for floating-point"):
         create(file, np.arange(9, dtype=dtype), (*short_form(POINTWISE, 0.1), 1 << 20))
 
 
@@ -183,7 +183,7 @@ def test_the_append_axis_is_one_of_the_chunk(file):
     for axis in (0, 1):
         words = stored_words(create(file, data, (*short_form(ABSOLUTE, 0.1), axis + 1 << 27), f"axis {axis}", chunks=(8, 8)))
         assert words[4] == axis + 1 << 27
-    with pytest.raises(ValueError, match=r"h5stz: append_axis is axis 2, the chunk has 2"):
+    with pytest.raises(ValueError, match=r"h5stz: append_axis is axis 2, but the axes of the chunk are 0 to 1"):
         create(file, data, (*short_form(ABSOLUTE, 0.1), 3 << 27), "beyond", chunks=(8, 8))
 
 

@@ -88,9 +88,9 @@ def test_a_rule_that_is_a_path_means_that_dataset(names, rule, named, tmp_path):
         ("/x=absolute=one", "absolute=one: it must be a finite number"),
         ("/x=pointwise_relative:2", "must be below 1"),
         ("/x=absolute:1,block=small", "block=small: it must be default, region or throughput"),
-        ("/x=absolute:1,colour=2", "'colour' is no option"),
-        ("/x=absolute:1,fill_value=none", "fill_value=none: it is no number"),
-        ("/x=absolute:1,dtype=f4", "the dataset has another one: leave it out"),
+        ("/x=absolute:1,colour=2", "'colour' is not an option"),
+        ("/x=absolute:1,fill_value=none", "fill_value=none: it is not a number"),
+        ("/x=absolute:1,dtype=f4", "the dataset has another type; leave dtype= out"),
         ("/x\n=lossless", "begin it with /"),
     ],
 )

@@ -369,7 +369,7 @@ def test_nothing_valid_and_constants_are_exact(tmp_path):
         ({"absolute": 1, "chunks": {"times": 8}}, "no variable has this dimension; there are time"),
         ({"variables": {"tas": {"absolute": 1, "chunks": {"times": 8}}}}, "no variable has this dimension; there are time"),
         ({"variables": {"tas": 0.1}}, "give a dict such as {'absolute': 0.1}, or None"),
-        ({"variables": {"tas": {"absolut": 1}}}, "'absolut' is no option"),
+        ({"variables": {"tas": {"absolut": 1}}}, "'absolut' is not an option"),
         ({"variables": {"tas": {"absolute": 1, "relative": 1}}}, "'tas' has the bounds absolute and relative"),
         ({"variables": {"station": {"absolute": 1}}}, "'station' .*cannot be compressed"),
         ({"absolute": 1, "chunks": (1, 2, 3)}, "lengths by dimension"),

@@ -62,9 +62,9 @@ def test_selections_that_stick_out(region_reader, region_file, words):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ((1, "70,0,0", "6,1,1"), "axis 0 of level 1 has 75 samples: a box of 6 from 70 sticks out"),
+        ((1, "70,0,0", "6,1,1"), "axis 0 of level 1 has 75 samples: a box of 6 from 70 on does not fit"),
         ((1, "0,0,71", "1,1,0"), "axis 2 of level 1 has 70 samples"),
-        ((63, "0,0,0", "1,1,1"), "level 63: levels are 0"),
+        ((63, "0,0,0", "1,1,1"), "level 63 does not exist: levels are 0"),
     ],
 )
 def test_wrong_levels_are_on_the_error_stack(region_reader, region_file, words, text):

@@ -132,7 +132,9 @@ def everything_through_h5py(path, reason):
 
 def test_mappings_with_steps(tmp_path):
     names = sources(tmp_path, 2)
-    everything_through_h5py(virtual(tmp_path, (140, 90), [(np.s_[i::2], n, STEP, ...) for i, n in enumerate(names)]), "no box")
+    everything_through_h5py(
+        virtual(tmp_path, (140, 90), [(np.s_[i::2], n, STEP, ...) for i, n in enumerate(names)]), "not a box"
+    )
     # Steps in the source alone are left to HDF5 where they are.
     parts = [(np.s_[:35], names[0], STEP, np.s_[::2]), (np.s_[35:105], names[1], STEP, ...)]
     with opened(virtual(tmp_path, (105, 90), parts)) as dataset:

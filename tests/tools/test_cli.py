@@ -134,7 +134,7 @@ def test_args_with_the_range_of_a_dataset(capsys, tmp_path):
         (["args", "--absolute", "1", "--dtype", "nonsense"], "nonsense"),
         (["args", "--absolute", "1", "--chunks", "4,5"], "--chunks needs the type too: give --dtype or --data"),
         (["args", "--absolute", "1", "--append-axis", "31"], "--append-axis 31 must be"),
-        (["args", "absolut=1"], "'absolut' is no option"),
+        (["args", "absolut=1"], "'absolut' is not an option"),
         (["args", "absolute=1", "--threads", "2"], "either as text or as arguments"),
         (["info", "/nonexistent.h5"], "nonexistent"),
     ],

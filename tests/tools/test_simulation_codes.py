@@ -132,7 +132,7 @@ def test_programs_in_other_languages_read_the_files(serial, tmp_path):
 
 @pytest.mark.parametrize("program", ["euler", "heat"])
 def test_a_wrong_option_is_told(serial, program, tmp_path):
-    assert "'absolut' is no option" in run(tmp_path, serial / program, "x", "--series", "absolut=1", succeed=False)
+    assert "'absolut' is not an option" in run(tmp_path, serial / program, "x", "--series", "absolut=1", succeed=False)
     assert "unknown option --step" in run(tmp_path, serial / program, "x", "--step", 3, succeed=False)
 
 

@@ -227,7 +227,7 @@ class ClassFit {
       if (!(reached < lowest * (1 - settled))) break;
       lowest = std::min(lowest, reached);
     }
-    quantised(StencilId(first), solutions[first], n);
+    quantized(StencilId(first), solutions[first], n);
   }
 
   // The cost of rounding the weights, from the quadratic form of the last elimination with n unknowns.
@@ -244,7 +244,7 @@ class ClassFit {
     return 0.72 * sum;
   }
 
-  void quantised(StencilId stencil, const Solution& s, int n) {
+  void quantized(StencilId stencil, const Solution& s, int n) {
     double least = 1e300;
     int chosen = 0;
     for (int precision : {4, 6, 8, 11, 15, 20}) {

@@ -260,7 +260,7 @@ def _rules(dataset: xarray.Dataset, variables: Variables, named: set[Hashable]) 
         unknown = sorted(set(options or ()) - {*_BOUNDS, *_OTHERS})
         if unknown:
             known = ", ".join((*_BOUNDS, *_OTHERS))
-            raise StzError(f"variables={{{pattern!r}: ...}}: {unknown[0]!r} is no option; they are {known}", _ARGUMENT)
+            raise StzError(f"variables={{{pattern!r}: ...}}: {unknown[0]!r} is not an option; they are {known}", _ARGUMENT)
         names = {str(name): name for name in dataset.variables}
         matching = [names[name] for name in patterns.chosen(pattern, names)]
         if not matching:
