@@ -1,6 +1,7 @@
 """Links between the project's documents lead to files and headings that exist."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -65,3 +66,24 @@ def test_every_page_is_listed():
         f"gallery/{path.name}" for path in (ROOT / "docs/gallery").glob("*.py")
     }
     assert pages - {"README.md"} <= listed
+
+
+#: Maps of the code, for people who change it.
+MAPS = ["CONTRIBUTING.md", "filter/README.md", "tests/README.md", "fuzz/README.md"]
+
+
+@pytest.mark.parametrize("document", MAPS)
+def test_files_and_names_of_the_maps_exist(document):
+    """Names in capitals stand for any name."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    code = [ROOT / file for file in files if re.search(r"\.(py|pyx|pxd|cpp|h|txt|cmake|toml|json|map)$|^run$", file)]
+    words = {word for path in code for word in re.findall(r"\w+", path.read_text(errors="ignore"))}
+    for name in re.findall(r"`([\w./-]+)`", prose(ROOT / document)):
+        if re.search(r"[A-Z]{4}|^-|^\.|[<>]", name):
+            continue
+        is_file = any(
+            f"/{file}".endswith(f"/{name.rstrip('/')}") or f"/{file}".find(f"/{name.rstrip('/')}/") >= 0 for file in files
+        )
+        assert is_file or set(re.findall(r"\w+", name)) <= words, (
+            f"{document} names {name}, which is neither a file nor in the code"
+        )
