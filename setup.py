@@ -117,7 +117,8 @@ setup(
                 "cython/exports.map",
                 *map(str, Path("filter/include").glob("*.h")),
             ],
-            extra_compile_args=["-std=c++20", "-O2", "-fvisibility=hidden", "-ffp-contract=off"],
+            # -Os and -g0 take half the time of Python's own -O3 -g. The binding only passes arguments on, and is stripped.
+            extra_compile_args=["-std=c++20", "-Os", "-g0", "-fvisibility=hidden", "-ffp-contract=off"],
             extra_link_args=LINK_FLAGS if sys.platform == "linux" else [],
             define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE_ABI else [],
             py_limited_api=STABLE_ABI,

@@ -4,6 +4,7 @@ function(stz_objects name folder)
   # Of hdf5/, the first four are for the plug-in alone. calls.cpp refers to functions of HDF5, which the plug-in must not: it goes with region/.
   list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|chunk|dataset|last_error|calls).cpp$")
   add_library(${name} OBJECT ${sources} ${ARGN})
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${H5STZ_UNITY} UNITY_BUILD_BATCH_SIZE 0) # small sources: all at once
   target_include_directories(${name} PUBLIC . include)
   target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
 endfunction()
@@ -16,8 +17,10 @@ set(hdf5_objects ${core_objects} $<TARGET_OBJECTS:stz_hdf5> $<TARGET_OBJECTS:stz
 if(H5STZ_CODEC_IN_PLUGIN)
   stz_objects(stz_forward forward) # for libraries in lib/ and connector/
   target_compile_definitions(stz_forward PRIVATE STZ_PLUGIN_FOLDER="../plugins")
-  add_library(stz_forward_static STATIC $<TARGET_PROPERTY:stz_forward,SOURCES>) # for the Python binding
+  file(GLOB forward_sources CONFIGURE_DEPENDS forward/*.cpp)
+  add_library(stz_forward_static STATIC ${forward_sources}) # for the Python binding
   target_include_directories(stz_forward_static PRIVATE . include)
+  set_target_properties(stz_forward_static PROPERTIES UNITY_BUILD ${H5STZ_UNITY} UNITY_BUILD_BATCH_SIZE 0)
   target_compile_definitions(stz_forward_static PRIVATE STZ_PLUGIN_FOLDER="plugins")
   target_sources(stz_region PRIVATE base/memory_pool.cpp)
   set(codec_objects $<TARGET_OBJECTS:stz_forward>)

@@ -14,11 +14,11 @@ constexpr u32 most_steps = 256;      // from a chunk to another one of its datas
 constexpr size_t few_singles = 256;  // of chunks of fewer than 8,192 samples: decoding several takes little time
 constexpr u64 enough_alone = 16;     // equal probes that identify the previous version, if they are an eighth of all
 constexpr u64 telling_apart = 8;     // probes of the best match that another chunk lacks: that one is not the previous version
-constexpr u64 mixing = 0x9e3779b97f4a7c15;
+constexpr u64 key_mixing = 0x9e3779b97f4a7c15;
 constexpr u64 chance = u64(1) << 16;  // beyond this number of comparisons of single samples, one equal sample says nothing
 
-u64 mixed(u64 hash, u64 value) {
-  hash = (hash ^ value) * mixing;
+u64 mixed_key(u64 hash, u64 value) {
+  hash = (hash ^ value) * key_mixing;
   return hash ^ hash >> 31;
 }
 
@@ -32,12 +32,12 @@ template <class Act>
 void for_each_probe(const ContentIndex& index, const Probes& probes, u64 kind, Act act) {
   constexpr size_t ahead = 16;
   const size_t count = probes.hashes.size();
-  const u64 layout = mixed(probes.layout, kind);
+  const u64 layout = mixed_key(probes.layout, kind);
   std::array<u64, ahead> hashes{};
   for (size_t i = 0; i < count + ahead; ++i) {
     if (i >= ahead && probes.hashes[i - ahead] != 0) act((i - ahead) * probes.stride, hashes[i % ahead]);
     if (i >= count) continue;
-    hashes[i % ahead] = mixed(mixed(layout, i * probes.stride), probes.hashes[i]) * mixing | u64(1) << 63;
+    hashes[i % ahead] = mixed_key(mixed_key(layout, i * probes.stride), probes.hashes[i]) * key_mixing | u64(1) << 63;
     index.prefetch(hashes[i % ahead]);
   }
 }
@@ -57,7 +57,7 @@ Probes split_frequent(Probes& probes) {
 }  // namespace
 
 u64 DecodedChunks::key_of(const Place& place, u64 layout) {
-  return mixed(mixed(layout, place.settings), u64(reinterpret_cast<uintptr_t>(place.dataset)));
+  return mixed_key(mixed_key(layout, place.settings), u64(reinterpret_cast<uintptr_t>(place.dataset)));
 }
 
 // The remembered chunk with the same samples, as it was decoded from the same stream; `none` if there is none.
@@ -97,7 +97,7 @@ void DecodedChunks::touch(u32 number, const Place& place) {
 }
 
 void DecodedChunks::add(Probes probes, const Place& place, const Prior& prior, const void* stream, size_t size) {
-  const u64 fingerprint = mixed(mixed(probes.layout, place.settings), stream_fingerprint(stream, size));
+  const u64 fingerprint = mixed_key(mixed_key(probes.layout, place.settings), stream_fingerprint(stream, size));
   if (const u32 same = same_chunk(fingerprint, stream, size); same != none) {
     renew(same, std::move(probes));
     thin_out();

@@ -46,12 +46,12 @@ STZ_INLINE void round_part(const T* samples, size_t n, T low, T high, CodeOf<T>*
 
 template <class T>
 void store_integers(const T* samples, size_t n, int bytes, bool is_signed, void* elements) {
-  with_integers(
-      bytes, is_signed, [&](auto type) __attribute__((always_inline)) {
+  with_integers(  // the low bits of signed and unsigned integers are made alike
+      bytes, true, [&](auto type) __attribute__((always_inline)) {
         using Int = decltype(type);
         using R = std::conditional_t<sizeof(T) == 4 && sizeof(Int) < 4, float, double>;  // float suffices for integers of up to 22 bits
-        constexpr R most = R(~std::make_unsigned_t<CodeOf<R>>(0) >> (8 * (sizeof(R) - sizeof(Int)))),
-                    low = Int(-1) < 0 ? -(most + 1) / 2 : 0, high = low + most;
+        constexpr R most = R(~std::make_unsigned_t<CodeOf<R>>(0) >> (8 * (sizeof(R) - sizeof(Int))));
+        const R low = is_signed ? -(most + 1) / 2 : 0, high = low + most;
         constexpr size_t part = 256;
         alignas(64) R v[part];
         alignas(64) CodeOf<R> rounded[part];

@@ -272,6 +272,16 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T, plain>& quantizer
   }
 }
 
+// Stores the prediction of each sample of some rows at its distance from the first sample. Not inlined: once for all variants of the
+// caller.
+template <class T>
+__attribute__((noinline)) void predict_rows(const ClassTask<T>& rows, T* predictions) {
+  T* const first = rows.samples;
+  for_predicted<1>(
+      rows, rows.rows.n[2], [](i64, i64, i64, u32) __attribute__((always_inline)) { return std::ptrdiff_t(0); },
+      [=](T * place, u32, int, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) { store<T>(predictions + (place - first), p); });
+}
+
 template <class T, bool plain, int terms>
 void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
   const ClassRows& r = task.rows;
@@ -291,10 +301,7 @@ void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
         rows.samples = task.samples + i * r.stride[0] + j * r.stride[1] + from * r.stride[2];
         rows.rows.n[0] = rows.rows.n[1] = 1;
         rows.rows.n[2] = count;
-        for_predicted<1>(
-            rows, count, [](i64, i64, i64, u32) __attribute__((always_inline)) { return std::ptrdiff_t(0); },
-            [&](T * place, u32, int, Vector<T> p, std::ptrdiff_t)
-                __attribute__((always_inline)) { store<T>(f.predictions + (place - rows.samples), p); });
+        predict_rows(rows, f.predictions);
         for (i64 k = 0; k < count; k++, index += u32(n)) {
           const std::ptrdiff_t at = k * r.stride[2];
           const T* originals = task.originals ? task.originals + i * apart[0] + j * apart[1] + (from + k) * apart[2] : nullptr;
