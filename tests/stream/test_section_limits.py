@@ -193,33 +193,38 @@ def test_codes_of_the_root(dtype, samples, largest, sign):
 # Codes of a level
 
 
-def with_escapes(fields, run_length, escapes):
-    """A stream of which the first samples of level 0 have these codes (zigzag), written as escapes; all others have zeros."""
+RUNS, VALUES = symbol_table("zero_run_source", 12), symbol_table("value_source", 8)
+
+
+def with_codes(fields, run_length, stream):
+    """A stream whose 150 samples of level 0 have these codes, all in one context."""
     coder, stored = BinaryEncoder(), BitModel()
     zero = SignedModel()
     for _ in range(150):
         coder.bit(stored, 0)
         coder.signed(zero, 0)
-    level = (
-        LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0).bits(M0=0)
-    )  # all samples have context 0, in run-length mode
+    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0).bits(M0=0, M1=int(run_length)).numbers("MS", 0)
+    level.bits(**({"MV": 1} if run_length else {"H0": 0, "H1": 0}))
+    for _ in range(15):
+        level.bits(M0=1)
+    return fields.stream(root_section(coder), level.section(stream))
+
+
+def with_escapes(fields, run_length, escapes):
+    """A stream of which the first samples of level 0 have these codes (zigzag), written as escapes; all others have zeros."""
     if run_length:
-        level.bits(M1=1).numbers("MS", 0).bits(MV=1)
-        runs, values = symbol_table("zero_run_source", 12), symbol_table("value_source", 8)
+        runs, values = RUNS, VALUES
         symbols = [entry for k in range(len(escapes)) for entry in ((2 * k, 0, runs), (2 * k + 1, len(values[2]) - 1, values))]
         symbols.append((2 * len(escapes), len(runs[2]) - 1, runs))  # an escape, whose run is all that is left
     else:
-        level.bits(M1=0).numbers("MS", 0).bits(H0=0, H1=0)
         table = symbol_table("two_sided_source", 12)
         symbols = [(k, len(table[2]) - 1 if k < len(escapes) else 0, table) for k in range(150)]
-    for _ in range(15):
-        level.bits(M0=1)
     raw_value = raw_size = 0
     for value in [zigzag - run_length for zigzag in escapes] + [150 - len(escapes)] * run_length:
         e = (value + 1).bit_length() - 1
         raw_value |= (e | (value + 1 - 2**e) << 6) << raw_size
         raw_size += 6 + e
-    return fields.stream(root_section(coder), level.section(code_stream(symbols, raw_value, raw_size)))
+    return with_codes(fields, run_length, code_stream(symbols, raw_value, raw_size))
 
 
 LARGEST_CODES = [("f4", F32, 2**31 - 1), ("f8", F64, 2**61 - 1), ("i8", I64, 2**61 - 1)]
@@ -232,6 +237,24 @@ def test_codes_of_a_level(dtype, samples, largest, run_length):
     for zigzag, sound in ((2 * largest, True), (2 * largest - 1, True), (2 * largest + 1, False), (2 * largest + 2, False)):
         stream = with_escapes(fields, run_length, [7, zigzag, 2])
         assert verdict(stream) == (None if sound else "damaged"), zigzag
+
+
+@pytest.mark.parametrize(("more", "sound"), [(21, True), (22, False), (31, False)])
+def test_runs_of_zeros_end_with_their_samples(more, sound):
+    """A run of 128 zeros and more, and a code behind it: 149 leave room for that."""
+    stream = code_stream([(0, 28, RUNS), (1, 1, VALUES)], more, 5)
+    assert verdict(with_codes(Fields((300,), "f8", representation=(F64, UNIFORM, NONE)), True, stream)) == (
+        None if sound else "damaged"
+    )
+
+
+def test_code_streams_end_with_their_codes():
+    """No byte between words and raw bits, and no bit above the raw bits."""
+    fields = Fields((300,), "f8", representation=(F64, UNIFORM, NONE))
+    stream = code_stream([(0, 28, RUNS), (1, 1, VALUES)], 21, 5)
+    assert verdict(with_codes(fields, True, stream)) is None
+    for longer in (stream[:-1] + b"\0" + stream[-1:], stream[:-1] + b"\0\0" + stream[-1:], stream[:-1] + b"\x35"):
+        assert verdict(with_codes(fields, True, longer)) == "damaged"
 
 
 def test_more_samples_than_a_root_section_can_hold():
