@@ -71,20 +71,6 @@ TEST(nothing_is_named_for_new_samples) {
   CHECK(is_nothing(find(chunks, field(1, 500))));  // of another shape
 }
 
-TEST(a_chunk_of_which_a_part_is_left_is_named) {
-  DecodedChunks chunks(1 << 20);
-  for (u64 seed = 1; seed <= 30; ++seed) add(chunks, field(seed), seed);
-  for (u64 seed = 1; seed <= 30; ++seed)
-    for (const size_t left : {all, all / 2, all / 16}) {
-      Samples samples = field(1000 + seed);
-      const Samples before = field(seed);
-      const size_t from = (all - left) * seed / 30;
-      std::copy_n(before.begin() + i64(from), left, samples.begin() + i64(from));
-      const Candidates found = find(chunks, samples);
-      CHECK(!found.exact && names(chunks, found, seed) && found.own.absolute == 0.5, "chunk %d of which %d are left", int(seed), int(left));
-    }
-}
-
 TEST(all_chunks_are_named_of_which_parts_are_there) {
   DecodedChunks chunks(1 << 20);
   for (u64 seed = 1; seed <= 30; ++seed) add(chunks, field(seed), seed);
@@ -105,18 +91,6 @@ TEST(all_chunks_are_named_of_which_parts_are_there) {
   CHECK(find(chunks, mixture(Candidates::usual + 1)).exact);
 }
 
-TEST(a_chunk_whose_stream_is_forgotten_is_exact) {
-  for (const u64 bytes : {u64(0), u64(4096)}) {
-    DecodedChunks chunks(bytes);
-    add(chunks, field(1), 1);
-    for (u64 seed = 2; seed < 30; ++seed) add(chunks, field(seed), seed);
-    const Candidates found = find(chunks, field(1));
-    CHECK(found.exact && found.own.absolute == 0.5);
-    CHECK(is_nothing(find(chunks, field(100))));
-    if (bytes) CHECK(names(chunks, find(chunks, field(29)), 29));
-  }
-}
-
 // A stream that is larger than all that may be kept takes nobody's place.
 TEST(a_stream_that_does_not_fit_is_not_kept) {
   DecodedChunks chunks(4096);
@@ -125,57 +99,12 @@ TEST(a_stream_that_does_not_fit_is_not_kept) {
   CHECK(names(chunks, find(chunks, field(1)), 1) && find(chunks, field(2)).exact);
 }
 
-TEST(equal_chunks_with_other_streams_are_both_remembered) {
-  DecodedChunks chunks(1 << 20);
-  add(chunks, field(1), 1);
-  add(chunks, field(1), 2);
-  const Candidates found = find(chunks, field(1));
-  CHECK(!found.exact && (names(chunks, found, 1) || names(chunks, found, 2)));
-}
-
 // Reading one chunk again and again takes the room of one.
 TEST(the_same_chunk_is_remembered_once) {
   DecodedChunks chunks(8 * 1024);
   add(chunks, field(1), 1);
   for (int turn = 0; turn < 1000; ++turn) add(chunks, field(2), 2, {1, &dataset, &addresses[turn % 64]});
   CHECK(names(chunks, find(chunks, field(1)), 1) && names(chunks, find(chunks, field(2)), 2));
-}
-
-// States of one chunk that differ where no probe lies.
-TEST(of_chunks_that_look_the_same_those_are_named_that_were_decoded_last) {
-  constexpr u64 states = 40;
-  const auto state = [](u64 seed) {
-    Samples samples = field(1);
-    for (size_t at = 0; at < all; ++at) {
-      Samples changed = samples;
-      changed[at] = -float(seed);
-      if (probes_of(changed).hashes == probes_of(samples).hashes) return changed;
-    }
-    return samples;
-  };
-  for (const int* const open : {&dataset, &other_dataset}) {
-    DecodedChunks chunks(1 << 20);
-    for (u64 seed = 1; seed <= states; ++seed) add(chunks, state(seed), seed);
-    add(chunks, state(7), 7, {1, open, nullptr});
-    CHECK(names(chunks, find(chunks, state(7), {1, open, nullptr}), 7));
-    for (u64 seed = 1; seed <= states; ++seed) add(chunks, state(seed), seed);
-    CHECK(names(chunks, find(chunks, state(states), {1, open, nullptr}), states));
-  }
-}
-
-// The last state has all that is left, and comparing the others would take several times as long.
-TEST(states_of_a_chunk_that_is_written_in_lists_are_told_apart) {
-  constexpr size_t samples = 40000, apart = 97;
-  constexpr u64 lists = 30;
-  DecodedChunks chunks(1 << 20);
-  Samples state = field(1, samples);
-  for (u64 list = 1; list <= lists; ++list) {
-    const Samples written = field(100 + list, samples);
-    for (size_t at = list; at < samples; at += apart) state[at] = written[at];
-    const Candidates found = find(chunks, state);
-    CHECK(list == 1 ? is_nothing(found) : found.chunks.size() == 1 && names(chunks, found, list - 1));
-    add(chunks, state, list);
-  }
 }
 
 // More chunks than may share a probe: those that were decoded last are found by what they have in common.
@@ -194,13 +123,6 @@ TEST(a_chunk_that_is_decoded_again_is_found_before_newer_ones) {
   const Samples others = field(1000);
   std::copy_n(others.begin(), all / 8, samples.begin());
   CHECK(names(chunks, find(chunks, samples), 5));
-}
-
-TEST(chunks_of_other_options_tell_their_bound_only) {
-  DecodedChunks chunks(1 << 20);
-  add(chunks, field(1), 1, {77, &dataset, nullptr});
-  const Candidates found = find(chunks, field(1));
-  CHECK(found.chunks.empty() && !found.exact && !found.own.any() && found.prior.absolute == 0.5 && found.prior.relative == 0.25);
 }
 
 // A sixteenth of the samples is more than chance; so is a run of neighbours.
@@ -231,32 +153,6 @@ TEST(zeros_are_no_part_of_a_chunk_of_other_options) {
   for (u64 seed = 100; seed < 130; ++seed) CHECK(is_nothing(find(chunks, padded(seed))));
 }
 
-// With no memory for streams every chunk of a dataset that was read is exact: it may have lost what any of these had.
-TEST(a_chunk_that_only_its_dataset_suggests_has_the_largest_bound_of_that) {
-  DecodedChunks chunks(0);
-  add(chunks, field(1), 1);
-  const Candidates found = find(chunks, field(2), {1, &dataset, nullptr});
-  CHECK(found.exact && found.own.absolute == 0.5 && found.own.relative == 0.25);
-}
-
-// Content says nothing: constants, of which many chunks may have been made.
-TEST(addresses_and_order_are_hints_where_content_says_nothing) {
-  const Samples zeros(all, 0.f);
-  DecodedChunks chunks(1 << 20);
-  for (u64 seed = 0; seed < 20; ++seed) {
-    Samples samples = zeros;
-    samples[size_t(seed)] = 1;
-    add(chunks, samples, seed, {1, &dataset, &addresses[seed]});
-  }
-  CHECK(is_nothing(find(chunks, zeros)));  // of a dataset that has not decoded anything: it does not pay
-  for (const size_t at : {size_t(3), size_t(17)}) {
-    const Candidates found = find(chunks, zeros, {1, &dataset, &addresses[at]});
-    CHECK(names(chunks, found, at) && !found.exact);
-  }
-  CHECK(names(chunks, find(chunks, zeros, {1, &dataset, nullptr}), 19));  // the newest
-  CHECK(is_nothing(find(chunks, zeros, {2, &dataset, &addresses[3]})));   // of other options
-}
-
 // The last sample that is left of a small chunk has a value that many chunks are full of.
 TEST(frequent_values_are_hints_in_small_chunks) {
   constexpr size_t size = 200;
@@ -281,25 +177,6 @@ TEST(frequent_values_are_hints_in_small_chunks) {
   CHECK(is_nothing(find(chunks, survivor(10))));  // of a dataset that has not decoded anything
 }
 
-// Where anything of a small chunk's content is known: new data have nothing, and do not pay.
-TEST(many_of_a_dataset_are_compared_where_chunks_are_small) {
-  DecodedChunks chunks(1 << 20);
-  for (u64 seed = 1; seed <= 40; ++seed) add(chunks, field(seed), seed);
-  Samples changed = field(1000);
-  CHECK(find(chunks, changed, {1, &dataset, nullptr}).chunks.size() <= Candidates::usual);
-  size_t probe = 0;
-  while (probes_of(changed).hashes == probes_of([&] {
-                                        Samples other = changed;
-                                        other[probe] = -1;
-                                        return other;
-                                      }())
-                                          .hashes)
-    ++probe;
-  changed[probe] = field(15)[probe];
-  CHECK(names(chunks, find(chunks, changed, {1, &dataset, nullptr}), 15));
-  CHECK(find(chunks, changed, {1, &dataset, nullptr}).chunks.size() > 20);
-}
-
 // A copy of a dataset in the same file has the same streams.
 TEST(chunks_that_were_read_through_a_copy_stay_hints_of_the_dataset) {
   DecodedChunks chunks(1 << 20);
@@ -307,15 +184,6 @@ TEST(chunks_that_were_read_through_a_copy_stay_hints_of_the_dataset) {
     for (u64 seed = 0; seed < 5; ++seed) add(chunks, field(seed, 5000), seed, {1, open, nullptr});
   const Candidates found = find(chunks, field(1000, 5000), {1, &dataset, nullptr});
   for (u64 seed = 0; seed < 5; ++seed) CHECK(names(chunks, found, seed), "chunk %d", int(seed));
-}
-
-TEST(hints_follow_the_order_in_which_chunks_were_decoded) {
-  DecodedChunks chunks(1 << 20);
-  for (u64 seed = 0; seed < 20; ++seed) add(chunks, field(seed), seed);
-  const Samples zeros(all, 0.f);
-  const Place flushed{1, &dataset, nullptr};
-  CHECK(names(chunks, find(chunks, field(4), flushed), 4));
-  for (u64 seed = 5; seed < 12; ++seed) CHECK(names(chunks, find(chunks, zeros, flushed), seed), "chunk %d", int(seed));
 }
 
 // A program that opens a file again and again has another dataset each time. Those of which no chunk is remembered are dropped.

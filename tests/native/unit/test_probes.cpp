@@ -35,35 +35,6 @@ static std::vector<size_t> difference(const Probes& a, const Probes& b) {
   return found;
 }
 
-// Which samples each probe consists of: those with which it changes.
-static std::vector<std::vector<u64>> samples_of_probes(const stz_layout& layout, Bytes samples) {
-  const size_t width = component_size(layout.dtype);
-  const Probes before = take_probes(layout, samples.data());
-  std::vector<std::vector<u64>> of(before.hashes.size());
-  for (u64 i = 0; i < samples.size() / width; ++i) {
-    for (size_t k = 0; k < width; ++k) samples[size_t(i) * width + k] ^= 0x5b;
-    for (const size_t probe : difference(before, take_probes(layout, samples.data()))) of[probe].push_back(i);
-    for (size_t k = 0; k < width; ++k) samples[size_t(i) * width + k] ^= 0x5b;
-  }
-  return of;
-}
-
-static void check_places(i32 dtype, const std::vector<u64>& shape) {
-  const stz_layout layout = layout_of(dtype, shape);
-  const u64 samples = element_count(layout) * u64(components(dtype));
-  const Bytes data = random_samples(layout, samples);
-  const auto places = samples_of_probes(layout, data);
-  const size_t singles = take_probes(layout, data.data()).singles, runs = places.size() - singles;
-  for (size_t i = 0; i < places.size(); ++i) {
-    const bool is_single = i < singles;
-    const u64 number = is_single ? i : i - singles, count = is_single ? singles : runs;
-    const u64 least = is_single ? 1 : 4, begin = number * samples / count, end = (number + 1) * samples / count;
-    CHECK(places[i].size() >= least, "%d samples of dtype %d: probe %d of %d", int(samples), dtype, int(i), int(places.size()));
-    CHECK(places[i].front() >= begin && places[i].back() < end && places[i].back() - places[i].front() + 1 == places[i].size());
-    CHECK(is_single ? places[i].size() == 1 : places[i].size() * component_size(dtype) >= 16);
-  }
-}
-
 // Samples of one layout are no candidates for another: such streams cannot be compared.
 TEST(every_layout_has_a_hash_of_its_own) {
   std::set<u64> hashes;
@@ -79,13 +50,6 @@ TEST(every_layout_has_a_hash_of_its_own) {
   CHECK(hashes.size() == count, "%zu of %zu", hashes.size(), count);
 }
 
-TEST(each_probe_lies_in_its_own_part_of_the_chunk) {
-  for (const i32 dtype : {STZ_U8, STZ_F16, STZ_F32, STZ_F64, STZ_C64, STZ_C128})
-    for (const std::vector<u64>& shape :
-         {std::vector<u64>{1}, {2, 3}, {63}, {64}, {65}, {255}, {256}, {257}, {7, 11, 13}, {2100}, {1, 1, 1, 3000}})
-      check_places(dtype, shape);
-}
-
 // What lies behind the chunk cannot be read.
 TEST(no_probe_lies_behind_the_chunk) {
   Random random(1);
@@ -94,15 +58,6 @@ TEST(no_probe_lies_behind_the_chunk) {
       const stz_layout layout = layout_of(dtype, {1 + random.below(turn % 10 == 0 ? 60000 : 900), 1 + random.below(5)});
       AtPageEnd samples(random_samples(layout, u64(turn)));
       CHECK(!take_probes(layout, samples.begin()).hashes.empty());
-    }
-}
-
-TEST(every_sample_of_a_small_chunk_is_a_probe) {
-  for (const u64 samples : {1, 2, 17, 200, 256})
-    for (const i32 dtype : {STZ_U8, STZ_F16, STZ_F32, STZ_F64}) {
-      const stz_layout layout = layout_of(dtype, {samples});
-      const auto places = samples_of_probes(layout, random_samples(layout, samples));
-      for (u64 i = 0; i < samples; ++i) CHECK(places[size_t(i)] == std::vector<u64>{i});
     }
 }
 
@@ -121,24 +76,7 @@ TEST(every_large_part_has_probes) {
   }
 }
 
-TEST(layouts_differ_in_type_byte_order_and_shape) {
-  stz_layout swapped_order = layout_of(STZ_F32, {6, 4});
-  swapped_order.byte_order = 1;
-  const std::vector<stz_layout> layouts = {layout_of(STZ_F32, {6, 4}),  layout_of(STZ_F32, {4, 6}), layout_of(STZ_F32, {24}),
-                                           layout_of(STZ_F32, {1, 24}), layout_of(STZ_I32, {6, 4}), swapped_order};
-  std::set<u64> hashes;
-  for (const stz_layout& layout : layouts) hashes.insert(recognition::layout_hash(layout));
-  CHECK(hashes.size() == layouts.size());
-}
-
 static Probes probes_of(const std::vector<float>& samples) { return take_probes(layout_of(STZ_F32, {samples.size()}), samples.data()); }
-
-TEST(a_constant_chunk_has_nothing_that_tells) {
-  for (const size_t size : {5, 300, 5000}) {
-    Probes probes = probes_of(std::vector<float>(size, 7.5f));
-    CHECK(probes.leave_out_frequent() == 0, "%zu samples", size);
-  }
-}
 
 TEST(a_frequent_value_tells_nothing_and_others_do) {
   std::vector<float> samples(4000);
