@@ -97,25 +97,6 @@ TEST(programs_of_writes) {
   for (u64 seed = 0; seed < 150; seed++) run_program(seed, 8);
 }
 
-TEST(many_rewrites_of_one_array) {
-  for (u64 seed = 1000; seed < 1004; seed++) run_program(seed, 60);
-}
-
-TEST(nothing_changed_gives_the_old_stream) {
-  const stz_layout layout = layout_of(STZ_F32, {40, 50});
-  Random random(7);
-  std::vector<float> array(2000);
-  for (float& value : array) value = random_value(random);
-  const Bytes stream = encode(layout, bytes_of(array), absolute(0.5));
-  const std::vector<float> before = decoded(stream, array.size());
-  CHECK(rewrite(layout, bytes_of(before), absolute(0.25), {{stream.data(), stream.size()}}) == stream);
-  std::vector<float> changed = before;
-  changed[77] += 100;
-  const Bytes patched = rewrite(layout, bytes_of(changed), absolute(0.5), {{stream.data(), stream.size()}});
-  const std::vector<float> again = decoded(patched, array.size());
-  CHECK(rewrite(layout, bytes_of(again), absolute(0.5), {{patched.data(), patched.size()}}) == patched);
-}
-
 TEST(whole_planes_that_were_written_again_leave_nothing_behind) {
   const stz_layout layout = layout_of(STZ_F32, {8, 32, 32});
   Random random(3);
