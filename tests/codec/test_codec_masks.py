@@ -109,16 +109,6 @@ def test_fill_values(dtype):
         cases.keeps(array, fill_value=fill, **modes[place // len(SHAPES) % len(modes)])
 
 
-@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f4", "<f8"])
-def test_fill_value_beside_nan_and_infinities(dtype):
-    for number, shape in enumerate(SHAPES):
-        array = cases.make("smooth", shape, dtype)
-        array = with_bits(array, cover("few", shape, 3), special_bits(dtype, "all kinds", array.size))
-        array[cover("patch", shape)] = -9999
-        for options in MODES:
-            cases.keeps(array, fill_value=-9999.0, block=("default", "region")[number % 2], **options)
-
-
 @pytest.mark.parametrize("dtype", ["<f4", "<f8", "<i2", ">u4", "<i8"])
 def test_valid_samples_near_the_fill_value_keep_the_bound(dtype):
     rng = np.random.default_rng(4)
@@ -156,15 +146,6 @@ def test_chunks_padded_at_the_edge(dtype):
             cases.keeps(array, lossless=True, **fill)
 
 
-@pytest.mark.parametrize("dtype", cases.FLOATING_ONCE, ids=str)
-def test_missing_everywhere_but_for_the_padding(dtype):
-    bits = special_bits(dtype, "payloads", 4000)
-    array = with_bits(cases.make("smooth", (30, 40), dtype), np.ones(1200 * (2 if dtype.kind == "c" else 1), bool), bits)
-    array[20:] = 5
-    for options in MODES:
-        cases.keeps(array, **options)
-
-
 def test_masks_cost_little():
     missing = cover("patch", (200, 200))
     array = cases.make("smooth", (200, 200), "f4")
@@ -195,18 +176,6 @@ def test_minus_zero_is_a_number_where_the_fill_value_is_zero(options):
     found = h5stz.decompress(h5stz.compress(array, absolute=0.5, fill_value=0, **options))
     fill = array.view("u4") == 0
     assert np.array_equal(found.view("u4") == 0, fill) and np.abs(found - array).max() <= 0.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", ["default", "region"])
-@pytest.mark.parametrize("dtype", ["<f2", "<f4", ">f8", "<c8"])
-def test_masks_over_several_blocks(dtype, block):
-    for place, shape in enumerate([(40_000,), (300, 290), (40, 41, 39), (9, 20, 21, 18)]):
-        for number, name in list(enumerate(COVERS))[place % 2 :: 2]:
-            array = cases.make("rough", shape, dtype)
-            missing = cover(name, exact.components(array).shape if np.dtype(dtype).kind == "c" else shape, 7)
-            array = with_bits(array, missing, special_bits(dtype, ("nan", "all kinds", "payloads")[number % 3], missing.size))
-            assert h5stz.info(cases.keeps(array, block=block, **MODES[number % 4])).block == block
 
 
 def test_one_rare_nan_does_not_make_the_others_expensive():

@@ -39,11 +39,6 @@ def test_small_volumes():
         check(shape, ("f4", "f2", "i8")[sum(shape[1:]) % 3], "rough")
 
 
-def test_small_arrays_of_four_axes():
-    for shape in itertools.product([1, 2, 3, 5, 8], [1, 2, 3, 7], [1, 2, 4, 7], [1, 2, 3, 4, 7]):
-        check(shape, ("f4", "f8")[sum(shape) % 2], "rough", 1e-3)
-
-
 def test_every_rank():
     for rank in range(33):
         long = [3, 4, 5] if rank >= 3 else [40] * rank
@@ -90,36 +85,3 @@ def test_arrays_of_several_blocks(shape, dtype, pattern, block):
 )
 def test_any_shape(shape, dtype, pattern, share, block):
     check(tuple(shape), dtype, pattern, share, block=block)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", cases.KINDS)
-def test_small_planes_of_every_dtype(dtype):
-    for shape in itertools.islice(itertools.product(SIDES, repeat=2), cases.KINDS.index(dtype) % 2, None, 2):
-        check(shape, dtype, "rough" if sum(shape) % 2 else "walk", 1e-3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", SIDES)
-def test_every_small_volume(first):
-    for second, third in itertools.product(SIDES, repeat=2):
-        check((first, second, third), ("f4", "f8", "i4", "f2")[(second + third) % 4], "rough", block="region")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", ["default", "region"])
-@pytest.mark.parametrize(
-    ("shape", "dtype"),
-    list(
-        zip(
-            [(140_001,), (700, 513), (515, 700), (67, 130, 66), (65, 65, 65), (18, 35, 17, 34), (3, 70, 71, 9)],
-            ["f8", "f4", "u1", "f4", "i8", "f4", ">c8"],
-            strict=True,
-        )
-    ),
-    ids=str,
-)
-def test_large_arrays_of_several_blocks(shape, dtype, block):
-    for pattern, share in zip(("smooth", "rough", "sparse"), (1e-6, 1e-3, 0.1), strict=True):
-        array = cases.make(pattern, shape, dtype)
-        cases.keeps(array, absolute=cases.width(array) * share, block=block)

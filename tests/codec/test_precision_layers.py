@@ -306,24 +306,3 @@ def test_what_has_no_layers():
         stream = h5stz.compress(array, absolute=1e-3, layers=3, fill_value=False)
         assert len(h5stz.info(stream).layers) == 1
         assert np.abs(h5stz.decompress(stream) - array).max() <= 1e-3
-
-
-@pytest.mark.parametrize("layers", [0, 8, -1])
-def test_impossible_numbers(layers):
-    with pytest.raises(h5stz.StzError, match="layers"):
-        h5stz.compress(np.zeros(100), absolute=1, layers=layers)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", fields.names())
-def test_fields(name):
-    field = fields.load(name)
-    bound = cases.width(field.array[field.valid]) * 1e-5
-    plain = h5stz.compress(field.array, absolute=bound, integers="lossy", fill_value=field.fill)
-    for layers in (2, 3):
-        stream = h5stz.compress(field.array, absolute=bound, integers="lossy", fill_value=field.fill, layers=layers)
-        decoded = h5stz.decompress(stream)
-        assert exact.largest_error(field.array[field.valid], decoded[field.valid], bound) <= 1
-        assert np.array_equal(decoded[~field.valid], field.array[~field.valid], equal_nan=True)
-        if check_layers(field.array, stream) > 1 and len(plain) > 20000:
-            assert len(stream) < (1.025 if layers == 2 else 1.05) * len(plain)
