@@ -1,13 +1,11 @@
 """Damaged streams: whatever was changed, decoding raises StzError or gives the exact original, quickly and in bounded memory.
 
 One small stream of every form. What it decodes to is compared with its content check, which covers the trailer too.
-Flipped bits (all of them: test_every_damage.py), every truncation, appended bytes, pieces of one stream in another.
+Flipped bits (all of them: test_every_damage.py), every truncation, appended bytes, claims of gigantic arrays.
 """
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import h5stz
 from h5stz import _core
@@ -62,15 +60,6 @@ def test_flipped_bits(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_changed_bytes(name):
-    original, stream = STREAMS[name]
-    step = max(1, len(stream) // 700)
-    for at in [*range(min(80, len(stream))), *range(80, len(stream), step)]:
-        for value in {0, 0xFF, 0x7F, 0x80, stream[at] ^ 0x55, (stream[at] + 1) % 256} - {stream[at]}:
-            assert outcome(stream[:at] + bytes([value]) + stream[at + 1 :], original) is not None
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_every_truncation(name):
     original, stream = STREAMS[name]
     for size in range(len(stream)):
@@ -83,54 +72,6 @@ def test_appended_and_leading_bytes(name):
     for junk in (b"\0", b"\xff", b"\0" * 4, b"\0" * 1000, stream, bytes(range(256))):
         assert outcome(stream + junk, original) is not None
         assert outcome(junk + stream, original) is not None or junk == stream
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_inserted_removed_and_repeated_pieces(name):
-    original, stream = STREAMS[name]
-    rng = np.random.default_rng(3)
-    for _ in range(150):
-        start, end = sorted(rng.integers(0, len(stream) + 1, 2))
-        place = rng.integers(0, len(stream) + 1)
-        before, piece, after = stream[:start], stream[start:end], stream[end:]
-        for damaged in (before + after, stream[:place] + piece + stream[place:], before + piece[::-1] + after):
-            if damaged != stream:
-                assert outcome(damaged, original) is not None
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_pieces_of_other_streams(name):
-    original, stream = STREAMS[name]
-    for other in NAMES:
-        if STREAMS[other][1] == stream:
-            continue
-        for share in ((0.1, 0.5), (0.3, 0.9))[(NAMES.index(name) + NAMES.index(other)) % 2]:
-            cut, other_cut = int(len(stream) * share), int(len(STREAMS[other][1]) * share)
-            outcome_of_splice = outcome_or_other(stream[:cut] + STREAMS[other][1][other_cut:], original, STREAMS[other][0])
-            assert outcome_of_splice is not None
-
-
-def outcome_or_other(damaged, original, other):
-    try:
-        decoded = h5stz.decompress(damaged, max_bytes=1 << 20, verify=True)
-    except h5stz.StzError as error:
-        return error.code
-    assert exact.same_bits(original, decoded) or exact.same_bits(other, decoded)
-    return None
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_two_errors_that_a_plain_sum_would_miss(name):
-    original, stream = STREAMS[name]
-    rng = np.random.default_rng(4)
-    for _ in range(150):
-        first, second = rng.integers(0, len(stream), 2)
-        delta = int(rng.integers(1, 256))
-        damaged = bytearray(stream)
-        damaged[first] = (damaged[first] + delta) % 256
-        damaged[second] = (damaged[second] - delta) % 256
-        if damaged != stream:
-            assert outcome(damaged, original) is not None
 
 
 def header(form, dtype, shape, tail=b""):
@@ -156,21 +97,3 @@ def test_a_constant_stream_of_a_gigantic_array_is_not_allocated():
     assert h5stz.info(large).array_bytes == 2**48
     with pytest.raises(h5stz.StzError, match="max_bytes"):
         h5stz.decompress(large)
-
-
-@given(
-    data=st.binary(max_size=200),
-    form=st.integers(0, 3),
-    shape=st.lists(st.integers(0, 2**20), max_size=6),
-    dtype=st.integers(0, 31),
-)
-def test_headers_of_junk(data, form, shape, dtype):
-    for junk in (data, b"STZ" + data, header(form, dtype, shape, data)):
-        try:
-            h5stz.decompress(junk, max_bytes=1 << 24)
-        except h5stz.StzError as error:
-            assert error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
-        try:
-            h5stz.info(junk)
-        except h5stz.StzError as error:
-            assert error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
