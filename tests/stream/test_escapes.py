@@ -1,36 +1,11 @@
 """Values that are reserved inside sections: both decoders take a stream with one of them for that of a later version."""
 
-import numpy as np
 import pytest
 
 from support.relaned import relaned
 from support.small_streams import STREAMS
-from support.stream_writer import F64, NONE, UNIFORM, Fields, LevelWriter, root_of_small_codes
+from support.stream_writer import LevelWriter, with_level, with_model
 from support.two_decoders import verdict
-
-ONE_LEVEL = Fields((300,), "f8", representation=(F64, UNIFORM, NONE))  # 300 and, in the base section, 150 samples
-
-
-def with_level(level):
-    """A stream with these parameters of level 0."""
-    return ONE_LEVEL.stream(root_of_small_codes(150, np.random.default_rng(1)), level.section())
-
-
-def with_model(context, **named):
-    """Parameters with a model for a context, as these names say. By default context 0 has run-length mode, 15 direct mode."""
-    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0)
-    for _ in range(context):
-        level.bits(M0=1)
-    for name, value in named.items():
-        if name == "MS":
-            level.numbers(name, value)
-        elif name == "MN":
-            level.coder.number(level.models.MN, value)
-        else:
-            level.bits(**{name: value})
-    for _ in range(15 - context):
-        level.bits(M0=1)
-    return level
 
 
 @pytest.mark.parametrize(("arrangement", "expected"), [(0, None), (1, None), (3, "version"), (200, "version")])

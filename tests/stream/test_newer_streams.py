@@ -18,7 +18,7 @@ from support.patched_streams import Patch, compose, extended, record
 from support.paths import ROOT
 from support.relaned import relaned
 from support.stream_bytes import varint, with_crc
-from support.stream_writer import F64, NONE, UNIFORM, Fields, LevelWriter, root_of_small_codes
+from support.stream_writer import F64, NONE, UNIFORM, Fields, LevelWriter, root_of_small_codes, with_level, with_model
 from support.two_decoders import verdict
 
 BASE = arrays.compress(arrays.of_dtype(arrays.waves((30, 26), 50), "f4"), {"absolute": 9.0, "content_check": False})
@@ -26,7 +26,6 @@ RAW = arrays.compress(np.arange(20, dtype="u2") ** 3, {"lossless": True})
 CONSTANT = arrays.compress(np.full((7, 8), 2.5), {"absolute": 0.1})
 PATCHED = compose(BASE, [Patch((1, 2), (3, 4), arrays.compress(np.ones((3, 4), "f4"), {"lossless": True}))])
 FORMS = {"blocks": BASE, "raw": RAW, "constant": CONSTANT, "patched": PATCHED}
-PLAIN = Fields((300,), "f8", representation=(F64, UNIFORM, NONE))  # 300 and, in the base section, 150 samples
 
 
 def of_fields(**changes):
@@ -34,11 +33,6 @@ def of_fields(**changes):
     return Fields(**{"shape": (300,), "dtype": "f8", "representation": (F64, UNIFORM, NONE), **changes}).stream(
         root_of_small_codes(150, np.random.default_rng(1)), LevelWriter().bits(P0=0, AW=0, FB=0, AC=0).section()
     )
-
-
-def of_sections(level):
-    """A stream with these parameters of level 0."""
-    return PLAIN.stream(root_of_small_codes(150, np.random.default_rng(1)), level.section())
 
 
 def with_byte(stream, place, value):
@@ -77,24 +71,14 @@ def reserved_in_sections():
     """Arrangements, predictors, stencils, precisions, tables of symbols, coders."""
     weights = LevelWriter().bits(P0=0, AW=1, S0=1, S1=1, S2=1)
     levels = [LevelWriter(3), LevelWriter().bits(P0=1, P1=1, P2=1), weights, LevelWriter().bits(P0=0, AW=1, S0=0).precision(25)]
-    for parts in ({"MS": 280 - 12, "H0": 0, "H1": 0}, {"MS": 48 - 8, "MV": 1}, {"MS": 0, "MV": 0, "MN": 32}):
-        levels.append(_with_model(parts))
+    for context, parts in (
+        (0, {"MS": 280 - 12, "H0": 0, "H1": 0}),
+        (15, {"MS": 48 - 8, "MV": 1}),
+        (15, {"MS": 0, "MV": 0, "MN": 32}),
+    ):
+        levels.append(with_model(context, M0=0, M1=0, **parts))
     lanes = relaned(arrays.compress(*arrays.cases()["levels_2d"]), 2, lanes_byte=8 | 2)
-    return [*map(of_sections, levels), lanes]
-
-
-def _with_model(parts):
-    """Parameters whose model of context 0 or 15 has these parts: context 0 has run-length mode by default, 15 direct mode."""
-    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0)
-    for _ in range(15 if "MV" in parts else 0):
-        level.bits(M0=1)
-    level.bits(M0=0, M1=0).numbers("MS", parts["MS"])
-    for name in ("H0", "H1", "MV"):
-        if name in parts:
-            level.bits(**{name: parts[name]})
-    if "MN" in parts:
-        level.coder.number(level.models.MN, parts["MN"])
-    return level
+    return [*map(with_level, levels), lanes]
 
 
 def other_versions():

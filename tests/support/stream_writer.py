@@ -7,6 +7,8 @@ side of the second decoder's BinaryDecoder, with its models.
 import struct
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from reference_decoder import check
 from reference_decoder.binary_coder import BitModel, NumberModel, SignedModel
 from reference_decoder.parameters import ParameterModels
@@ -226,3 +228,28 @@ class LevelWriter:
         coded = self.coder.finish()
         front = varint(len(coded)) + coded
         return front + check(front + stream) + stream
+
+
+ONE_LEVEL = Fields((300,), "f8", representation=(F64, UNIFORM, NONE))  # 300 and, in the base section, 150 samples
+
+
+def with_level(level):
+    """A stream of ONE_LEVEL with these parameters of level 0."""
+    return ONE_LEVEL.stream(root_of_small_codes(150, np.random.default_rng(1)), level.section())
+
+
+def with_model(context, **named):
+    """Parameters with a model for a context, as these names say. By default context 0 has run-length mode, 15 direct mode."""
+    level = LevelWriter().bits(P0=0, AW=0, FB=0, AC=1).numbers("ME", 0)
+    for _ in range(context):
+        level.bits(M0=1)
+    for name, value in named.items():
+        if name == "MS":
+            level.numbers(name, value)
+        elif name == "MN":
+            level.coder.number(level.models.MN, value)
+        else:
+            level.bits(**{name: value})
+    for _ in range(15 - context):
+        level.bits(M0=1)
+    return level
