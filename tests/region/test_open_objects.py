@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import h5stz
+from support import region_files
 from support.range_servers import Server
 from support.region_files import same
 from support.requirements import needs_packages
@@ -59,26 +60,8 @@ class Buffers(Poor):
         self.seek = seek
 
 
-def in_fsspec_memory(path):
-    """A file in fsspec's file system in memory."""
-    fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
-    fsspec.filesystem("memory").pipe("/objects/x.h5", path.read_bytes())
-    return fsspec.filesystem("memory").open("/objects/x.h5")
-
-
-def local_in_fsspec(path):
-    """A file of this machine, opened by fsspec; it is a path for os.fspath(), too."""
-    fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
-    return fsspec.filesystem("file").open(str(path))
-
-
-OBJECTS = {
-    "in memory": lambda path: io.BytesIO(path.read_bytes()),
-    "buffered": lambda path: open(path, "rb"),
-    "raw": lambda path: open(path, "rb", buffering=0),
+OBJECTS = region_files.OBJECTS | {
     "read and write": lambda path: open(path, "r+b"),
-    "fsspec, memory": in_fsspec_memory,
-    "fsspec, local": local_in_fsspec,
     "few bytes at a time": lambda path: Poor(path.read_bytes()),
     "another class of bytes": lambda path: Buffers(path.read_bytes()),
 }

@@ -14,8 +14,8 @@ from h5py._objects import phil
 
 import h5stz
 from h5stz.sources import file_objects
+from support import region_files
 from support.region_files import CHUNKS, USERBLOCK, opened, overwrite, route, same, write
-from support.requirements import needs_packages
 
 
 class Counting(io.BytesIO):
@@ -58,39 +58,14 @@ def copied(path):
     return file
 
 
-def in_fsspec_memory(path):
-    """A file in fsspec's file system in memory."""
-    import fsspec
-
-    fsspec.filesystem("memory").pipe("/regions/x.h5", path.read_bytes())
-    return fsspec.filesystem("memory").open("/regions/x.h5")
-
-
-def local_in_fsspec(path):
-    """A file of this machine, opened by fsspec."""
-    import fsspec
-
-    return fsspec.filesystem("file").open(str(path))
-
-
-OBJECTS = {
-    "in memory": lambda path: io.BytesIO(path.read_bytes()),
-    "buffered": lambda path: open(path, "rb"),
-    "raw": lambda path: open(path, "rb", buffering=0),
+OBJECTS = region_files.OBJECTS | {
     "a temporary file": copied,
     "gzip": zipped,
     "few bytes at a time": lambda path: Slow(path.read_bytes()),
-    "fsspec, in memory": in_fsspec_memory,
-    "fsspec, local": local_in_fsspec,
 }
 
 
-def each_object(names):
-    """Parameters for a test of each of these objects."""
-    return [pytest.param(name, marks=needs_packages("fsspec")) if name.startswith("fsspec") else name for name in names]
-
-
-@pytest.mark.parametrize("name", each_object(OBJECTS))
+@pytest.mark.parametrize("name", OBJECTS)
 def test_ranges_of_any_object(path, name):
     source = OBJECTS[name](path)
     with opened(source) as dataset, opened(path) as as_file:
@@ -260,7 +235,7 @@ def test_a_closed_object_is_an_error(path):
     assert kept.dtype == "f4"
 
 
-@pytest.mark.parametrize("name", each_object(["buffered", "raw", "gzip", "fsspec, local"]))
+@pytest.mark.parametrize("name", ["buffered", "raw", "gzip", "fsspec, local"])
 def test_a_file_changed_in_place_is_an_error(path, tmp_path, original, name):
     other = write(tmp_path / "other.h5", original + 1, CHUNKS, {"absolute": 2e-3}).read_bytes()
     with OBJECTS[name](path) as source, opened(source) as dataset:

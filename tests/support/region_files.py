@@ -1,9 +1,11 @@
 """What the tests of region reads share: datasets written to files, and the same bits asked for in two ways."""
 
+import io
 from contextlib import contextmanager
 
 import h5py
 import numpy as np
+import pytest
 
 import h5stz
 from support import exact, fields
@@ -89,3 +91,26 @@ def overwrite(path, start, content):
     with open(path, "r+b") as file:
         file.seek(start)
         file.write(content)
+
+
+def in_fsspec_memory(path):
+    """The file in fsspec's file system in memory."""
+    fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
+    fsspec.filesystem("memory").pipe("/regions/x.h5", path.read_bytes())
+    return fsspec.filesystem("memory").open("/regions/x.h5")
+
+
+def local_in_fsspec(path):
+    """A file of this machine, opened by fsspec; it is a path for os.fspath(), too."""
+    fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
+    return fsspec.filesystem("file").open(str(path))
+
+
+#: Python objects through which a file can be read: name -> how one is made of a path.
+OBJECTS = {
+    "in memory": lambda path: io.BytesIO(path.read_bytes()),
+    "buffered": lambda path: open(path, "rb"),
+    "raw": lambda path: open(path, "rb", buffering=0),
+    "fsspec, in memory": in_fsspec_memory,
+    "fsspec, local": local_in_fsspec,
+}
