@@ -84,14 +84,6 @@ def test_what_the_server_answers(server, status):
     assert pickle.loads(pickle.dumps(raised.value)).args == raised.value.args
 
 
-def test_a_status_in_the_middle_of_a_read(content):
-    with Server({"x.h5": content}) as server, h5stz.open(f"{server.url}/x.h5", retries=1, retry_wait=0) as file:
-        view = file["one"]
-        server.fault = lambda handler, *_: (503, b"", {})
-        with pytest.raises(h5stz.StzReadError, match=r"x\.h5 did not give bytes .* after 2 requests: the server failed \(503"):
-            view[...]
-
-
 def unused_port():
     with socket.socket() as made:
         made.bind(("127.0.0.1", 0))

@@ -5,7 +5,6 @@ Every answer goes through HTTP. No test waits: `retry_wait` is 0.
 
 import gc
 import io
-import multiprocessing
 import pickle
 
 import h5py
@@ -140,22 +139,6 @@ def test_userblock_and_fallbacks(server):
         assert file["gzip"].stats.fallback_chunks and not file["ours"].stats.fallback_chunks
 
 
-def in_a_process(place):
-    file, view, level = pickle.loads(place)
-    return list(file), view[CUBE], level[3, 3, :], file["one"][CUBE]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_pickles_in_other_processes(server, full, method):
-    with opened(server) as file:
-        place = pickle.dumps((file, file["one"], file["one"].level(1)))
-        with multiprocessing.get_context(method).Pool(1) as pool:
-            names, cube, level, again = pool.apply(in_a_process, (place,))
-    assert names == ["chunks", "one"] and same(cube, full["one"][CUBE]) and same(again, cube)
-    assert same(level, full["one"][6, 6, ::2])
-
-
 def test_pickles(server, full):
     with opened(server, threads=2) as file:
         copies = pickle.loads(pickle.dumps((file, file["one"], file["one"].level(2))))
@@ -267,28 +250,6 @@ def test_answers_that_are_not_what_was_asked_for(server):
             view[CUBE]
 
 
-IGNORED = {
-    "ranges are ignored": lambda h, *_: (200, h.server.files["x.h5"], {"ETag": '"x"'}),
-    "ranges are refused": lambda h, *_: (200, h.server.files["x.h5"], {"Accept-Ranges": "none"}),
-}
-
-
-@pytest.mark.parametrize("how", IGNORED)
-def test_a_server_without_ranges(server, full, how, tmp_path):
-    server.fault = IGNORED[how]
-    with pytest.raises(h5stz.StzReadError, match=r'does not support range requests.*h5stz.open\("simplecache::" \+ url\)'):
-        opened(server)
-    options = {"simplecache": {"cache_storage": str(tmp_path)}}
-    with h5stz.open(f"simplecache::{server.url}/x.h5", storage_options=options) as file:
-        assert same(full["chunks"][NEAR], file["chunks"][NEAR])
-
-
-def test_a_server_without_sizes(server):
-    server.fault = lambda h, status, content, about: (500, b"", {}) if "Range" not in h.headers else (status, content, about)
-    with pytest.raises(h5stz.StzReadError, match="the server failed"):
-        opened(server, retries=1)
-
-
 def test_what_cannot_be_opened(server, tmp_path):
     server.files |= {"bad": b"nothing" * 99, "none": b"", "half.h5": server.files["x.h5"][:-5000]}
     for name, text in [
@@ -341,27 +302,6 @@ def test_a_file_that_changes_is_an_error(server, content, full, moment, kind):
         assert same(full["chunks"][NEAR], file["chunks"][NEAR]), "opened again it is read"
 
 
-def test_samples_in_other_files_are_refused(server, tmp_path):
-    with h5py.File(tmp_path / "source.h5", "w") as file:
-        file["x"] = np.arange(4)
-    layout = h5py.VirtualLayout((4,), "i8")
-    layout[:] = h5py.VirtualSource("source.h5", "x", (4,))
-    with h5py.File(tmp_path / "virtual.h5", "w") as file:
-        file.create_virtual_dataset("v", layout)
-    server.files["virtual.h5"] = (tmp_path / "virtual.h5").read_bytes()
-    with opened(server, "virtual.h5") as file, pytest.raises(h5stz.StzError, match=r"in other files, source\.h5"):
-        file["v"]
-    with h5stz.open(tmp_path / "virtual.h5") as file:
-        assert same(np.arange(4), file["v"][...])
-
-
-def test_no_secrets_in_messages(server):
-    url = server.url.replace("//", "//user:word@")
-    with pytest.raises(h5stz.StzReadError) as raised:
-        h5stz.open(f"{url}/no.h5?signature=secret", retries=0)
-    assert str(raised.value).startswith(f"{server.url}/no.h5: there is no such file")
-
-
 OPTIONS = [
     ({"mode": "r+"}, h5stz.StzError, r"h5py.File\(path, 'r\+'\)"),
     ({"block_bytes": 0}, h5stz.StzError, "block_bytes=0 must be 1 or more"),
@@ -380,21 +320,6 @@ OPTIONS = [
 def test_options_that_mean_nothing(options, error, text):
     with pytest.raises(error, match=text):
         h5stz.open("https://127.0.0.1:1/x.h5", **options)
-
-
-def test_what_is_no_address(tmp_path):
-    with pytest.raises(h5stz.StzTypeError, match="an address, a path or an open file object is needed, not a bytes"):
-        h5stz.open(b"x.h5")
-    with pytest.raises(h5stz.StzError, match="storage_options are for remote files"):
-        h5stz.open(tmp_path / "x.h5", storage_options={"anon": True})
-
-
-def test_local_files(tmp_path, content, full):
-    (tmp_path / "x.h5").write_bytes(content)
-    with h5stz.open(tmp_path / "x.h5", threads=2) as file:
-        assert same(full["one"][CUBE], file["one"][CUBE]) and not file.stats.requests
-        with pickle.loads(pickle.dumps(file)) as again:
-            assert same(full["chunks"][NEAR], again["chunks"][NEAR])
 
 
 def test_garbage_is_collected_again(server):

@@ -2,7 +2,6 @@
 
 import pickle
 
-import h5py
 import numpy as np
 import pytest
 
@@ -44,17 +43,6 @@ def test_a_region_and_a_level(bucket, content, full):
         assert file.stats.requests == len(counted.requests)
         assert file.stats.bytes_fetched == counted.bytes_sent < len(content) / 4
         assert all(span for method, _, span in counted.requests if method == "GET"), "no request takes the whole object"
-
-
-def test_fewer_bytes_than_h5py_and_s3fs(bucket, full):
-    counted, options = bucket
-    with s3fs.S3FileSystem(**options).open(URL) as remote, h5py.File(remote) as file:
-        assert same(full["one"][CUBE], file["one"][CUBE])
-    theirs = counted.bytes_sent
-    counted.reset()
-    with h5stz.open(URL, storage_options=options) as file:
-        assert same(full["one"][CUBE], file["one"][CUBE])
-    assert counted.bytes_sent < theirs / 2
 
 
 def test_pickles_dask_and_xarray(bucket, full, tmp_path):

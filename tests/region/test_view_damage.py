@@ -311,23 +311,6 @@ def test_a_warning_and_the_list(volume, tmp_path):
         assert view.damage == []
 
 
-def test_chunk_indexes_that_are_damaged(tmp_path):
-    """What can be reached is read."""
-    path, array = tmp_path / "x.h5", cases.make("smooth", (40000,), "f4")
-    with h5py.File(path, "w") as file:  # an index of several nodes
-        file.create_dataset("x", data=array, chunks=(100,), **h5stz.STZ(absolute=1.0))
-    content = path.read_bytes()
-    with h5py.File(path) as file:
-        whole = file["x"][...]
-    nodes = [at for at in range(len(content)) if content.startswith(b"TREE\x01\x00", at)]
-    assert len(nodes) > 3
-    with opened(damaged(path, {nodes[2]: 0xFF}, tmp_path / "broken.h5")) as dataset:
-        array, found = read(h5stz.view(dataset, on_error="nan"), ...)
-        is_lost = lost(array, whole, found)
-        assert 0 < is_lost.sum() < whole.size / 2
-        assert all(damage.level is None for damage in found)
-
-
 def test_streams_in_memory(volume):
     _, whole, _, stream = volume
     broken = bytearray(stream)
