@@ -17,9 +17,9 @@ import pytest
 import h5stz
 from h5stz import cli
 from h5stz.options import arguments
-from support import cases, commands, exact, fields, host_tools
+from support import cases, commands, fields
 from support.patched_streams import Patch, compose, record
-from support.requirements import needs_packages, needs_programs
+from support.requirements import needs_packages
 
 
 def run(capsys, *words):
@@ -257,11 +257,6 @@ def test_info_of_chunks_of_few_values(capsys, tmp_path):
     assert "stored exactly" not in out
 
 
-def test_info_of_chunks_that_were_written_once(capsys, file):
-    _, out, _ = run(capsys, "info", file)
-    assert all(word not in out for word in ("again", "exactly", "accumulated"))
-
-
 def test_doctor(capsys):
     status, out, _ = run(capsys, "doctor")
     assert status == 0
@@ -324,39 +319,6 @@ def test_doctor_on_what_the_shell_and_other_packages_find(capsys, monkeypatch):
     program = "import h5stz; from h5stz.hdf5 import registration; print(registration.variable_at_import())"
     words = [sys.executable, "-c", program]
     assert subprocess.run(words, env=variables, capture_output=True, text=True, check=True).stdout == "None\n"
-
-
-def pasted(line, replacements):
-    """Runs a printed line in a shell, its place holders replaced."""
-    for old, new in replacements.items():
-        line = line.replace(old, str(new))
-    host_tools.run("sh", "-e", "-c", line)
-
-
-@needs_programs("h5repack")
-@pytest.mark.parametrize("bound", ["1e-3", "0.0012345678901234"])
-def test_the_h5repack_line_works_as_printed(capsys, tmp_path, file, bound):
-    line = printed_lines(capsys, "--absolute", bound, "--variable", "plain")["h5repack"]
-    pasted(line, {"IN.h5": file, "OUT.h5": tmp_path / "out.h5"})
-    _, out, _ = run(capsys, "info", tmp_path / "out.h5", "plain")
-    assert f"absolute {float(bound)!r}" in out
-    with h5py.File(file) as before, h5py.File(tmp_path / "out.h5") as after:
-        exact.largest_error(before["plain"][...], after["plain"][...], float(bound))
-
-
-@needs_programs("nccopy", "ncgen")
-@pytest.mark.parametrize("variable", [[], ["--variable", "a"]], ids=["all", "one"])
-def test_the_nccopy_line_works_as_printed(capsys, tmp_path, variable):
-    text = "netcdf x { dimensions: n = 6; variables: float a(n); a:_ChunkSizes = 3; a:_DeflateLevel = 1;"
-    text += " data: a = 1, 2, 3, 4, 5, 6; }"
-    (tmp_path / "x.cdl").write_text(text)
-    host_tools.run("ncgen", "-4", "-o", tmp_path / "in.nc", tmp_path / "x.cdl")
-    line = printed_lines(capsys, "--absolute", "0.25", *variable)["nccopy"]
-    pasted(line, {"IN.nc": tmp_path / "in.nc", "OUT.nc": tmp_path / "out.nc", "plain.nc": tmp_path / "plain.nc"})
-    _, out, _ = run(capsys, "info", tmp_path / "out.nc", "a")
-    assert "absolute 0.25" in out
-    with h5py.File(tmp_path / "out.nc") as after:
-        exact.largest_error(np.arange(1, 7, dtype="f4"), after["a"][...], 0.25)
 
 
 def test_ratios_of_nothing(capsys, tmp_path):

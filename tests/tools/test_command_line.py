@@ -204,14 +204,6 @@ echo "${COMPREPLY[@]}"
     assert (done.stdout, done.stderr) == ("verify\n", "")
 
 
-def test_a_reader_that_takes_one_line():
-    require(needs_programs("bash"))
-    line = f"set -o pipefail; {sys.executable} -u -m h5stz --help | head -1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", line], text=True, capture_output=True)
-    first, status = done.stdout.splitlines()
-    assert first.startswith("Usage: h5stz ") and status in ("0", "141") and done.stderr == ""
-
-
 def test_ctrl_c():
     words = ["run", "--", sys.executable, "-c", "import os, signal; os.kill(os.getppid(), signal.SIGINT); signal.pause()"]
     # shells start what is in the background with the signal ignored, which children inherit
@@ -229,49 +221,6 @@ def test_modules_that_a_command_does_not_need_are_not_loaded():
     loaded = set(subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True).stdout.split())
     assert "h5stz.cli.paths" in loaded
     assert not loaded & {"rich", "xarray", "dask", "h5stz.cli.compress", "h5stz.cli.info", "netCDF4"}
-
-
-def test_json(capsys, file, tmp_path):
-    """Of all commands that have it: one object, and nothing else."""
-    shown = {}
-    for words in (
-        ["args", "--absolute", "1e-3", "--chunks", "4,5", "--dtype", "f4"],
-        ["compress", file, tmp_path / "b.h5", "--absolute", "1e-3"],
-        ["decompress", file, tmp_path / "c.h5"],
-        ["info", file],
-        ["verify", file],
-        ["doctor"],
-        ["extract", f"{file}::/a/rho", "-o", tmp_path / "rho.npy"],
-        ["compare", file, file],
-    ):
-        status, out, errors = run(capsys, *words, "--json")
-        assert (status, errors) == (0, "")
-        shown[words[0]] = json.loads(out)
-    assert shown["args"]["h5repack"].startswith("h5repack -f 'UD=34765,0,11,103")
-    assert shown["args"]["cd_values"][0] == 103 and shown["args"]["options"] == "absolute=0.001"
-    assert {each["path"]: each["reason"] for each in shown["compress"]["outcomes"]}["/plain"] is None
-    assert shown["decompress"] == {"datasets": ["/a/rho"], "notes": []}
-    with h5py.File(tmp_path / "b.h5") as made:
-        assert np.abs(made["plain"][...].astype("f8") - FIELD).max() <= 1e-3
-    assert (
-        shown["verify"]["files"][0]["datasets"][0] | {"decoded": 4, "compared": 4} == shown["verify"]["files"][0]["datasets"][0]
-    )
-    assert shown["doctor"]["h5stz"] == h5stz.__version__ and shown["doctor"]["round_trip_error"] <= 1e-3
-
-
-def test_verify_in_json_of_damaged_files(capsys, file, tmp_path):
-    with h5py.File(file, "r+") as made:
-        made["a/rho"].id.write_direct_chunk((20, 25), b"junk")
-    status, out, errors = run(capsys, "verify", file, tmp_path / "missing", "--json")
-    damaged, missing = json.loads(out)["files"]
-    assert status == 1 and not damaged["sound"] and not missing["sound"]
-    assert [line.rpartition(": get the file again")[0] or line for line in errors.splitlines()] == [
-        f"h5stz: {file}: 1 damaged chunk in 1 dataset",
-        f"h5stz: {tmp_path / 'missing'}: no such file",
-    ]
-    (chunk,) = damaged["datasets"][0]["damaged"]
-    assert chunk["chunk"] == [20, 25] and "not an h5stz stream" in chunk["error"]
-    assert missing["errors"] == [f"{tmp_path / 'missing'}: no such file"]
 
 
 def on_terminal(*words):

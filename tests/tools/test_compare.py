@@ -172,23 +172,6 @@ def test_it_goes_on_after_a_dataset_that_cannot_be_read(files, capsys):
     assert {each["path"] for each in told["datasets"] if each.get("failed")} == {"/flow/a", "/flow/u"}
 
 
-def test_a_filter_that_is_not_here(tmp_path, capsys):
-    names = [tmp_path / "a.h5", tmp_path / "b.h5"]
-    for name in names:
-        with h5py.File(name, "w") as file:
-            file["a"] = file["z"] = FIELD
-            creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-            creation.set_chunk((64, 64))
-            creation.set_filter(32099, h5py.h5z.FLAG_OPTIONAL, ())
-            space = h5py.h5s.create_simple((64, 64))
-            h5py.h5d.create(file.id, b"m", h5py.h5t.IEEE_F32LE, space, creation).write_direct_chunk((0, 0), bytes(99))
-    status, out, errors = run(capsys, *names)
-    assert status == 1 and out.count("identical, bit for bit") == 2 and "/z: float32" in out
-    assert (
-        errors.startswith(f"h5stz: /m in {names[0]} has the HDF5 filter 32099, which is not inst") and errors.count("\n") == 1
-    )
-
-
 def test_the_argument_that_is_wrong_is_named(files, capsys):
     """Whichever it is: the other one may lack a dataset only because this one names it."""
     one, other = files / "a.h5", files / "b.h5"

@@ -46,23 +46,6 @@ def test_it_is_what_compress_makes(path, tmp_path, words):
         assert words[0] != "--ratio" or 20 <= found["array_bytes"] / stored <= 20.6
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("::/time",), "less than"),
-        (("::/none",), "is not a dataset"),
-        (("", "--ratio", "0.5"), "above 1"),
-        (("", "--sample", "0"), "sample"),
-    ],
-    ids=str,
-)
-def test_errors_are_one_line(path, words, message):
-    done = run("estimate", f"{path}{words[0]}", *words[1:])
-    assert done.status == 1
-    assert message in done.err
-    assert done.err.count("\n") == 1
-
-
 @pytest.fixture
 def odd(tmp_path):
     """Datasets between two good ones that have no bound of every kind, and one with a damaged chunk."""

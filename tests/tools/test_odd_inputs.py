@@ -1,6 +1,5 @@
 """Inputs of commands that are no HDF5 files, or not whole ones: one line says which file, what it is, and what to do."""
 
-import errno
 import importlib
 import json
 import os
@@ -275,32 +274,6 @@ def test_the_length_of_netcdf3_files_is_what_netcdf_writes(tmp_path_factory, dat
                 variable[...] = np.ones(shape, kind)
     there, stated = path.stat().st_size, classic_header.stated_bytes(path)
     assert stated == 0 or stated <= there <= stated + 3
-
-
-def test_places_where_no_file_can_be_made(folder, capsys):
-    (folder / "other.h5").write_bytes(b"")
-    for target, what in (
-        ("none/o.h5", "none/o.h5: there is no directory none: create it first"),
-        ("x.h5/o.h5", "x.h5/o.h5: "),
-        ("other.h5", "other.h5 exists: choose another name"),
-        ("x.h5", "x.h5 "),  # exists, or is what salvage reads
-    ):
-        for words in (["compress", "x.h5", target, "--lossless"], ["decompress", "x.h5", target], ["salvage", "x.h5", target]):
-            assert cli.main(words) == 1
-            errors = capsys.readouterr().err
-            assert errors.startswith(f"h5stz: {what}") and errors.count("\n") == 1 and ".part" not in errors
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-def test_a_target_that_cannot_be_written_is_named(folder, capsys, monkeypatch, number):
-    def fails(*_):
-        part = next(name for name in os.listdir() if name.endswith(".part"))
-        raise OSError(f"Can't write data (file write failed: filename = '{folder}/{part}', error = '{os.strerror(number)}')")
-
-    monkeypatch.setattr("h5stz.files.repacking.copy_tree", fails)
-    status, _, errors = run(capsys, "x.h5", "compress")
-    assert status == 1 and errors.startswith("h5stz: OUT: ") and errors.count("\n") == 1
-    assert os.strerror(number) in errors and ".part" not in errors and "h5py" not in errors
 
 
 @pytest.mark.parametrize("chunks", ["0,3", "3,-3", "3,x", "3,3,3", "100000,100000"])

@@ -18,7 +18,6 @@ import pytest
 import h5stz
 from h5stz import cli
 from support import cases
-from support.odd_files import FILES
 from support.range_servers import Server, s3_server
 from support.requirements import needs_programs
 
@@ -157,40 +156,6 @@ def test_a_server_that_stops_answering_is_no_damage(path, server):
     assert status == 1 and "damaged" not in out + err
     assert "403" in err and other.url in err
     assert shown[0] == 1 and "damaged" not in shown[1] + shown[2] and "403" in shown[2]
-
-
-READERS = {
-    "info": ["info", "IN"],
-    "verify": ["verify", "IN"],
-    "estimate": ["estimate", "IN"],
-    "compare": ["compare", "IN", "IN"],
-    "extract": ["extract", "IN", "-o", "part.npy"],
-    "plan": ["compress", "IN", "--dry-run", "--absolute", "1e-3"],
-    "args": ["args", "--relative", "1e-3", "--data", "IN", "/a"],
-}
-
-
-@pytest.fixture(scope="module")
-def odd_files(path):
-    """The content of each of FILES: to compress one takes longer than what is tested."""
-    content = path.read_bytes()
-    return {name.replace(" ", "-"): make(content) for name, (make, _, _, _) in FILES.items()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", READERS)
-def test_what_is_not_there_or_no_file_is_named(odd_files, server, command, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    server.files |= odd_files
-    said_of = {name.replace(" ", "-"): (what, cure) for name, (_, what, _, cure) in FILES.items()}
-    some = dict(list(said_of.items())[list(READERS).index(command) % 4 :: 4])
-    for name, (what, cure) in {"no.h5": ("there is no such file (404)", "check the address"), **some}.items():
-        url = f"{server.url}/{name}"
-        status, out, err = call(*(url if word == "IN" else word for word in READERS[command]))
-        assert status == 1 and err.count(f"{url}: it " if name != "no.h5" else f"{url}: there ") == 1, err
-        assert what in err and cure in err and "synchronously" not in err and err.count(url) == 1, err
-        assert err.count("\n") == 1 and not out.strip("X")
-    assert not list(tmp_path.iterdir())
 
 
 def test_secrets_of_an_address_are_not_printed(path, server):

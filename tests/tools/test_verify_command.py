@@ -1,7 +1,6 @@
 """`h5stz verify`, H5STZ_VERIFY and `h5stz info`: content checks of the chunks in HDF5 files."""
 
 import json
-import os
 
 import h5py
 import numpy as np
@@ -84,14 +83,6 @@ def test_files_that_cannot_be_read(tmp_path, file):
     assert "/x: 4 chunks decoded" in done.out
 
 
-def test_what_is_no_file(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    done = run("verify", tmp_path, os.devnull, tmp_path / "pipe", tmp_path / "missing")
-    assert (done.status, done.out) == (1, "")
-    kinds = [line.split(": ", 2)[2] for line in done.err.splitlines()]
-    assert kinds == [f"it is a {kind}: name an HDF5 file" for kind in ("directory", "device", "pipe")] + ["no such file"]
-
-
 @pytest.mark.parametrize("damage", [None, "bytes", "values"])
 def test_chunks_with_another_filter_behind(tmp_path, damage):
     """`values`: the checksums of both filters are right, and only the content check is not."""
@@ -118,40 +109,6 @@ def test_chunks_with_another_filter_behind(tmp_path, damage):
     assert ("the chunk at (0, 30)" in done.out) == (damage is not None)
     said = run("info", path)
     assert said.status == 0 and "content checks: not known, as other filters follow h5stz" in said.out
-
-
-def structure(path):
-    """The places of all bytes of a file outside its chunks."""
-    with h5py.File(path) as opened:
-        infos = [opened["x"].id.get_chunk_info(number) for number in range(opened["x"].id.get_num_chunks())]
-    chunks = {place for info in infos for place in range(info.byte_offset, info.byte_offset + info.size)}
-    return [place for place in range(path.stat().st_size) if place not in chunks]
-
-
-def test_damaged_structures(tmp_path):
-    """Each in a few bytes: a line or more for each file, never a traceback, and the file behind them all is checked."""
-    good = tmp_path / "good.h5"
-    with h5py.File(good, "w") as made:
-        made.create_dataset(
-            "x", data=cases.make("smooth", (64, 64), "f4"), chunks=(32, 32), **h5stz.STZ(absolute=1e-3, content_check=True)
-        )
-    content, places = good.read_bytes(), structure(good)
-    names = [content.index(word) for word in (b"SNOD", b"TREE", b"HEAP")]
-    tree = content.rindex(b"TREE")  # of the chunks; behind 24 bytes: size, mask, offsets
-    damaged = {"node": (names[0] + 4, 0x55), "offset": (tree + 24 + 8 + 16 + 8 + 8 + 8 + 6, 0x55), "heap": (names[2], 0x55)}
-    assert all(place in places for place, _ in damaged.values())
-    for name, (place, flip) in damaged.items():
-        (tmp_path / name).write_bytes(content[:place] + bytes([content[place] ^ flip]) + content[place + 1 :])
-    done = run("verify", *(tmp_path / name for name in damaged), good)
-    assert done.status == 1 and "Traceback" not in done.err
-    assert f"{good}: /x: 4 chunks decoded, 4 compared with content checks\n" in done.out
-    for name in damaged:
-        assert str(tmp_path / name) in done.out + done.err
-    assert all(line.startswith("h5stz: ") for line in done.err.splitlines())
-    for name in damaged:
-        said = run("info", tmp_path / name)
-        assert "Traceback" not in said.err and len(said.err.splitlines()) == said.status
-    assert "damaged" in run("info", tmp_path / "node").err
 
 
 def test_info_finds_damaged_headers_of_chunks(tmp_path):
