@@ -4,7 +4,6 @@ Targets are in benchmarks/shared/targets.py alone. The figures on the developmen
 """
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -105,28 +104,6 @@ def test_bytes_of_a_content_check(tmp_path):
     assert all(record["bytes"] == 14 for record in costs if record["ratio"] > 1.01)
 
 
-# A program in place of one that has to be built: it "compresses" to 1000 bytes, and its copy is exact.
-STAND_IN = """#!/bin/sh
-while [ $# -gt 0 ]; do case $1 in -i) in=$2 ;; -o) out=$2 ;; -z) stream=$2 ;; esac; shift; done
-cp "$in" "$out" && head -c 1000 "$in" > "$stream"
-"""
-
-
-def test_results_beside_peers(tmp_path, monkeypatch):
-    """A codec that refuses an array, or is not built, has no figure."""
-    program = tmp_path / "qoz"
-    program.write_text(STAND_IN)
-    program.chmod(0o755)
-    monkeypatch.setenv("H5STZ_QOZ", str(program))
-    options = ["--relative", "1e-2", "--codecs", "h5stz,SPERR,QoZ 2,MGARD-X", "--fields", "volume,line"]
-    volume, line, quality = run(tmp_path, "results", *options)["records"]
-    assert set(volume) - set(line) == {"SPERR"}
-    assert set(volume) == {"field", "relative", "h5stz", "SPERR", "QoZ 2"}
-    assert volume["QoZ 2"] == {"ratio": 48**3 * 4 / 1000, "psnr": None, "error": 0}
-    assert all(volume[codec]["error"] <= 1 < volume[codec]["ratio"] for codec in ("h5stz", "SPERR"))
-    assert quality["equal PSNR"].keys() == {"SPERR"} and quality["equal PSNR"]["SPERR"] > 1
-
-
 def test_violations_are_found(shared):
     """Of one ulp, and a NaN or an infinity that comes or goes."""
     from bound import largest_error
@@ -159,54 +136,10 @@ assert 0.99 * size <= peak_above(lambda: held.append(np.ones(size, "u1"))) < 1.1
 assert peak_above(lambda: held[0].sum()) < 0.1 * size
 assert peak_above(lambda: np.empty(size, "u1")) < 0.1 * size
 """
-TURNING = """
-import os
-from shared import clock
-taken = []
-def turn(line):
-    taken.append(line)
-    return {"turn": len(taken), "line": line, "name": "%s", "processors": len(os.sched_getaffinity(0))}
-clock.serve(turn)
-"""
 
 
 def test_memory_is_the_peak_above_input_and_output():
     subprocess.run([sys.executable, "-c", MEMORY], cwd=BENCHMARKS, check=True, timeout=60)
-
-
-def test_programs_take_turns(shared, monkeypatch):
-    """The ratio of each turn to those of the other program beside it: drift cancels."""
-    from shared import clock
-
-    monkeypatch.chdir(BENCHMARKS)
-    found = clock.take({name: (["-c", TURNING % name], {}) for name in ("one", "two")}, 3, "line")
-    for name, records in found.items():
-        assert [record["turn"] for record in records] == [2, 3, 4]
-        assert all((r["line"], r["name"], r["processors"]) == ("line", name, 1) for r in records)
-    drifting = [10 + turn for turn in range(41)]
-    assert clock.ratio(drifting, [1.02 * (seconds + 0.5) for seconds in drifting]) == pytest.approx((1.02,) * 3, abs=1e-12)
-    assert clock.ratio([1.0] * 41, [0.9] * 14 + [1.1] * 27)[1:] == (0.9, 1.1)
-    assert clock.ratio([1.0] * 41, [0.9] * 10 + [1.1] * 31)[1:] == (1.1, 1.1)
-
-
-def test_tables_checks_and_results(shared, capsys, monkeypatch):
-    from shared import report, speeds
-
-    x = np.array([0.0, 1.0, 3.0])
-    assert report.measure(x, x + 0.5, 6, 0.25) == report.Result(4.0, pytest.approx(20 * math.log10(6)), 2.0)
-    report.table([{"a": 1.25, "b b": None}], {"a": "{a:.1f}", "b": "{b b:.2f}", "c": report.item("d", "", "e")}, "title")
-    assert capsys.readouterr().out == "\ntitle\n\n| a | b | c |\n|---|---|---|\n| 1.2 | - | - |\n\n"
-    checks = report.Checks()
-    checks.at_least("speed", 2, 3)
-    checks.promise("error", 1, 1)
-    assert capsys.readouterr().out == "MISSED: speed: 2 (target >= 3)\nmet: error: 1 (target <= 1)\n"
-    with pytest.raises(SystemExit, match="1"):
-        monkeypatch.setattr(sys, "argv", ["program", "--check"])
-        report.finish(report.parser("", repeats=1).parse_args(), [], checks)
-    values = {("f", "a"): 8.0, ("f", "b"): 2.0, ("g", "a"): 2.0, ("g", "b"): 2.0}
-    cases = [{"part": "p", "field": f, "case": c, "into": v, "bytes per sample": 4} for (f, c), v in values.items()]
-    speeds.check(cases, [("p", "a", "b", {"into": (2.0, 1.5)}), ("p", "missing", "b", {"into": (1, 1)})], checks)
-    assert [(entry["value"], entry["met"]) for entry in checks.entries[2:]] == [(pytest.approx(2.0), True), (1.0, False)]
 
 
 @pytest.mark.slow  # compiles the codec

@@ -56,25 +56,6 @@ def test_a_new_directory_goes_on_from_what_earlier_runs_came_to(directory):
     assert counts(directory)[1] == {"info": 1000, "decode": 540}
 
 
-def test_generated_inputs_go_on_behind_the_last_one(directory):
-    """What standalone.cpp generates from numbers counts as well as what libFuzzer finds."""
-    assert long_run(directory, "--goals", "90", "200").returncode == 0
-    before = counts(directory)[1]["info"]
-    (directory / "bin/fuzz").mkdir()
-    (directory / "bin/fuzz/fuzz_info").write_text('#!/bin/sh\necho "$@" >> $0.log\necho "70 inputs, no findings"\n')
-    (directory / "bin/fuzz/fuzz_info").chmod(0o755)
-    assert long_run(directory, "--preset", "fuzz", "--goals", str(before + 140), "200", "--slice", "5").returncode == 0
-    entry = json.loads((directory / "executions.json").read_text())["targets"]["info"]
-    assert (entry["executions"], entry["generated"]) == (before + 140, 140)
-    assert (directory / "bin/fuzz/fuzz_info.log").read_text() == "--first=0 --seconds=5\n--first=70 --seconds=5\n"
-
-
-def test_some_targets_at_a_time_are_counted_as_one_after_the_other(directory):
-    assert long_run(directory, "--goals", "300", "900", "--jobs", "2").returncode == 0
-    total, of_each = counts(directory)
-    assert total >= 900 and total == sum(of_each.values()) and min(of_each.values()) >= 300
-
-
 def test_a_run_that_is_stopped_ends_its_targets_and_counts_none_of_their_slices(directory):
     (directory / "bin/libfuzzer/fuzz_decode").write_text(
         "#!/bin/sh\necho running > $(dirname $0)/decode.running\nexec sleep 600\n"
