@@ -96,18 +96,6 @@ def test_h5dump_and_h5ls_name_filter_and_values(tmp_path, plain):
 
 
 @needs_hdf5_tools
-def test_h5dump_says_why_a_chunk_cannot_be_read(tmp_path):
-    with h5py.File(tmp_path / "f.h5", "w") as file:
-        dataset = file.create_dataset(
-            "d", data=field((16, 24)), chunks=(16, 24), compression=FILTER_ID, compression_opts=(101, 0)
-        )
-        file.flush()
-        dataset.id.write_direct_chunk((0, 0), b"no stream")
-    printed = run("h5dump", "--enable-error-stack", tmp_path / "f.h5", succeed=False)
-    assert "h5stz: a chunk of 9 bytes cannot be read" in printed
-
-
-@needs_hdf5_tools
 def test_h5repack_with_malformed_words_leaves_the_data_as_they_are(tmp_path, plain):
     packed = tmp_path / "packed.h5"
     printed = run("h5repack", "-v", "--enable-error-stack", "-f", f"UD={FILTER_ID},0,4,102,9,1,2", plain, packed)
@@ -164,13 +152,3 @@ def test_nccopy_copies_a_compressed_file_within_the_bound(tmp_path, netcdf):
     assert f'n:_Filter = "{FILTER_ID},103,0,' in header, "an integer variable is lossless"
     check_ncdump(packed, netcdf)
     check_ncdump(netcdf, copied, 2 * BOUND)
-
-
-@needs_netcdf_tools
-def test_nccopy_gives_another_bound(tmp_path, netcdf):
-    packed, plain, again = tmp_path / "packed.nc", tmp_path / "plain.nc", tmp_path / "again.nc"
-    run("nccopy", "-F", f"*,{FILTER_ID},102,1,1,2", netcdf, packed)
-    run("nccopy", "-F", "none", packed, plain)
-    run("nccopy", "-F", f"v,{FILTER_ID},102,1,5,1", plain, again)
-    assert f'v:_Filter = "{decimal_words((FILTER_ID, 103, ABSOLUTE, *double_words(0.5)))},' in run("ncdump", "-hs", again)
-    check_ncdump(netcdf, again, 0.51)

@@ -88,17 +88,6 @@ def test_gzip_in_front_is_refused(file):
         h5py.h5d.create(file.id, b"d", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple((8,)), properties)
 
 
-def test_fletcher32_behind_works(tmp_path):
-    data = field((50, 60))
-    with h5py.File(tmp_path / "f.h5", "w") as file:
-        assert list(create(file, data, short_form(ABSOLUTE, 0.01), fletcher32=True, chunks=(16, 16))._filters) == [
-            str(FILTER_ID),
-            "fletcher32",
-        ]
-    with h5py.File(tmp_path / "f.h5") as file:
-        assert largest_error(data, file["d"][()]) <= 0.01
-
-
 @pytest.mark.parametrize(
     "dtype, fill",
     [
@@ -133,16 +122,6 @@ def test_no_fill_value_unless_the_user_defined_one(file):
     assert stored_words(create(file, field((9,), "c8"), name="c", fillvalue=1 + 1j))[5:8] == (0, 0, 0)
 
 
-def test_fill_samples_come_back_bit_for_bit(tmp_path):
-    data = field((64, 64))
-    data[10:30, 5:50] = -9999.25
-    with h5py.File(tmp_path / "f.h5", "w") as file:
-        create(file, data, short_form(ABSOLUTE, 1.0), chunks=(32, 32), fillvalue=-9999.25)
-    with h5py.File(tmp_path / "f.h5") as file:
-        assert np.all(file["d"][10:30, 5:50] == -9999.25)
-        assert largest_error(data, file["d"][()]) <= 1.0
-
-
 def test_properties_copied_from_another_dataset(file):
     """h5repack and nccopy hand over the source's full form: type and chunk are the new dataset's, the rest stays."""
     source = create(file, field((64, 64)), (102, ABSOLUTE, 5, 1, 1), chunks=(16, 16), fillvalue=-1.0)
@@ -155,21 +134,6 @@ def test_properties_copied_from_another_dataset(file):
     expected = list(full_form(3, True, (8, 64), ABSOLUTE, 0.5, fill=host_tools.bits(np.float64(-1))))
     expected[4] = 1
     assert stored_words(other_type) == tuple(expected)
-
-
-@pytest.mark.parametrize(
-    "words, said",
-    [
-        ((101, 9, 0, 0), "word 1 .mode. is 9"),
-        ((101, 1), "2 words"),
-        ((5, 1, 2), "word 0"),
-        ((*short_form(ABSOLUTE, 1.0), 0, 0, 0, 0, *range(60)), "68 words"),
-        (short_form(ABSOLUTE, float("nan")), "words 2 and 3"),
-    ],
-)
-def test_malformed_words_reach_the_user(file, words, said):
-    with pytest.raises(ValueError, match=f"h5stz: cd_values .*{said}"):
-        create(file, field((9,)), words)
 
 
 @pytest.mark.parametrize("dtype", ["i4", "u1"])
