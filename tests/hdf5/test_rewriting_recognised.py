@@ -70,8 +70,9 @@ def test_scattered_samples_are_recognised(count, tmp_path):
     assert exact.same_bits(found[~changed], before[~changed])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("side, count, left", [((64, 64), 300, 127), ((64, 64, 64), 66, 511)], ids=str)
+@pytest.mark.parametrize(
+    "side, count, left", [((64, 64), 300, 127), pytest.param((64, 64, 64), 66, 511, marks=pytest.mark.slow)], ids=str
+)
 def test_the_shortest_stretch_that_is_met_for_certain_is_recognised(side, count, left, tmp_path):
     """In raster order, anywhere in a chunk, beside so many other chunks that one single probe is too little."""
     rng, values = np.random.default_rng(2), rough(count * side[0], *side[1:])

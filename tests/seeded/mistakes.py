@@ -127,7 +127,7 @@ MISTAKES = [
         "filter/hdf5/chunk.cpp",
         "const double lost = std::max(info.accumulated_bound, info.relaxed_bound);",
         "const double lost = 0 * info.accumulated_bound;",
-        "hdf5/test_rewriting.py",
+        "hdf5/test_histories.py",
     ),
     Mistake(
         "a row of a region is one sample short",
