@@ -19,11 +19,11 @@ KINDS = [
     pytest.param("netcdf4", marks=needs_packages("netCDF4", "h5netcdf")),
     pytest.param("h5repack", marks=needs_programs("h5repack")),
 ]
-BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 30, "h5repack": 2}
+BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 40, "h5repack": 2}
 LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 1000, "h5repack": 10}
 #: Programs that rewrite, of each tier: recognition does not ask the allocator, so that some tell whether one disturbs it.
 REWRITING = {
-    "fast": {name: 60 if name == "glibc" else 50 for name in allocators.LIBRARIES},
+    "fast": dict.fromkeys(allocators.LIBRARIES, 50),
     "slow": {name: 1000 if name == "glibc" else 150 for name in allocators.LIBRARIES},
     "night": {name: 4000 if name == "glibc" else 500 for name in allocators.LIBRARIES},
 }

@@ -144,7 +144,7 @@ def test_damaged_chunk_is_an_error(tmp_path, where, flip):
 @pytest.mark.parametrize(
     "other, said",
     [
-        (field((16, 25)), "decodes to 1600 bytes, a chunk here has 1536"),
+        (field((16, 25)), "decodes to 1600 bytes, but a chunk here has 1536"),
         (field((8, 24), "f8").reshape(8, 24)[:, :12], "decodes to 768 bytes"),
         (field((16, 24), ">f4"), "byte order"),
         (field((16, 24), "i4"), "element type"),
