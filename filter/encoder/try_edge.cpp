@@ -1,6 +1,8 @@
 #include "encoder/try_edge.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "base/pseudo_random.h"
 #include "base/rough_log2.h"
@@ -25,6 +27,8 @@ constexpr int enough_missed = 128;
 // Arrays of at most this many samples are also tried without axis offsets, because offsets found for plain streams were no help for small
 // arrays.
 constexpr u64 small_array = 1 << 17;
+// The levels above 0 may take so many times their bytes without edge mode. If they take more, level 0 will take more too.
+constexpr double hopeless_coarse = 1.1;
 
 // Examines a few samples of level 0. Those that the linear prediction misses are judged as candidates of edge mode and as codes.
 template <class S>
@@ -111,6 +115,14 @@ class EdgeProbe {
   double bits_ = 0, not_served_ = 0;  // bits of the codes of missed samples; of those among them that no candidate fits
 };
 
+// The bytes of the sections of the levels above 0; infinite if there are no sections.
+template <class Out>
+double coarse_bytes(const Sections<Out>& sections) {
+  if (sections.empty()) return std::numeric_limits<double>::infinity();
+  const std::vector<u64>& sizes = sections.header.section;
+  return double(std::accumulate(sizes.begin(), sizes.end() - 1, u64(0)));
+}
+
 }  // namespace
 
 template <class Out, class S>
@@ -122,7 +134,7 @@ void try_edge_mode(const Plan<S>& plan, Sections<Out>& sections) {
   const Quantizer<S> q = level_quantizers<S>(sections.header, hierarchy.level.size())[0];
   if (trials != Trials::all && !EdgeProbe<S>(q, hierarchy.n, plan.samples, plan.specials(), plan.unit).promises()) return;
   const AxisOffsets offset = sections.header.offset;
-  keep_smaller(sections, sections_of<Out>(plan, {offset, true}));
+  keep_smaller(sections, sections_of<Out>(plan, {offset, true, hopeless_coarse * coarse_bytes(sections)}));
   if (offset != AxisOffsets{} && hierarchy.level[0].samples() * hierarchy.batch <= small_array)
     keep_smaller(sections, sections_of<Out>(plan, {{}, true}));
 }

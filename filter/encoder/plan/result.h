@@ -1,6 +1,8 @@
 // The result of encoding: a stream, or its expected size if nothing is written (encoder). Functions that choose among representations take
 // either as their parameter `Out`.
 #pragma once
+#include <limits>
+
 #include "format/frame.h"
 
 namespace stz {
@@ -26,6 +28,8 @@ using AxisOffsets = std::array<int, axes>;  // as Header::offset
 struct SectionForm {
   AxisOffsets offset{};
   bool edge = false;  // all levels below the base level are in edge mode
+  // A trial is given up if the sections of the levels above 0 take more bytes.
+  double most_coarse = std::numeric_limits<double>::infinity();
 };
 
 // The sections of a plan.

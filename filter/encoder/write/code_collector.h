@@ -10,14 +10,18 @@ namespace stz {
 template <class S>
 class CodeCollector {
  public:
-  // `parameters`, `refinements`: of the level; must outlive this object. `merged`: the classes of a block share one stream.
-  void start(const ClassParameters* parameters, const std::vector<FittedRefinement>& refinements, bool merged) {
+  // `parameters`, `refinements`: of the level; must outlive this object. `merged`: the classes of a block share one stream. `alone`: the
+  // level has few streams.
+  void start(const ClassParameters* parameters, const std::vector<FittedRefinement>& refinements, bool merged, bool alone) {
     parameters_ = parameters;
     refinements_ = &refinements;
     merged_ = merged;
     if (!coders_.empty()) return;
     coders_ = std::vector<CodeStreamEncoder>(1 + refinements.size());
-    for (CodeStreamEncoder& coder : coders_) coder.set_many_lanes(!refinements.empty());
+    for (CodeStreamEncoder& coder : coders_) {
+      coder.set_many_lanes(!refinements.empty());
+      coder.set_alone(alone);
+    }
   }
   // The streams of the level's section, and of a refinement.
   CodeStreamEncoder& of_section() { return coders_[0]; }

@@ -42,6 +42,7 @@ Sections<Stream> code_sections(const Plan<S>& plan, const SectionForm& form) {
     u32* const checks = l == 0 && plan.content_check ? result.content_checks.data() : nullptr;
     if (!encode_level(source, state, size_t(l), form.edge, checks, plan.threads, out, &refinements)) return result;
     h.section.push_back(out.size() - begin);
+    if (l == 1 && double(out.size()) > form.most_coarse) return result;
   }
   for (size_t r = 0; r < h.layers.refinements(); r++) {
     out.insert(out.end(), refinements.bytes[r].begin(), refinements.bytes[r].end());

@@ -18,6 +18,8 @@ class CodeStreamEncoder {
   // Gives streams with many symbols many lanes even if they have few bytes. Meant for precision layers: their split codes have many symbols
   // for their bytes, and few lanes would be slow to decode.
   void set_many_lanes(bool many_lanes) { many_lanes_ = many_lanes; }
+  // Gives streams more lanes for their bytes: a decoder will have few other streams to decode at the same time.
+  void set_alone(bool alone) { alone_ = alone; }
   // Selects the stream that later calls add to.
   void select(int stream) { s_ = &streams_[stream]; }
   // Adds the codes of a class. `outliers`: one entry for each outlier_code among the codes, in raster order; `width`: bits of an outlier.
@@ -70,9 +72,9 @@ class CodeStreamEncoder {
     size_t word_count = 0;
 
     u8* add_symbols(size_t n);  // returns room for n more symbols
-    void prepare(bool many_lanes);
+    void prepare(bool many_lanes, bool alone);
   };
-  bool many_lanes_ = false;
+  bool many_lanes_ = false, alone_ = false;
   Stream streams_[most];
   Stream* s_ = streams_;
   // Scratch memory for one bin or class.

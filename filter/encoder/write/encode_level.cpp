@@ -18,6 +18,7 @@ namespace {
 
 constexpr i64 samples_in_cache = 4096;
 constexpr u64 merge_below = 4096;  // bytes: blocks expected to be smaller get one stream for all classes
+constexpr u64 few_blocks = 2;      // levels of at most so many blocks too: decoders would have few lanes for a stream of each class
 
 template <class S>
 void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>& work, LevelStreams& streams) {
@@ -50,9 +51,7 @@ class LevelEncoder {
         classes_(parity_classes_of(level_.split_mask())),
         fitted_(edge ? FittedLevel<S>{} : fit_level(source, coarser, l, threads)),
         blocks_(block_count(level_)),
-        arrangement_(edge                                                    ? edge_streams
-                     : fitted_.bits / 8 < double(merge_below * all_blocks()) ? merged_streams
-                                                                             : stream_per_class),
+        arrangement_(arrangement(edge)),
         checks_(checks) {
     for (int c = 0; c < classes_.count; c++) reach_ = std::max(reach_, StencilId(fitted_.parameters[classes_.mask[c]].stencil));
     for (int c = 0; c < classes_.count; c++) pass_fault_points(fitted_.parameters[classes_.mask[c]]);
@@ -71,7 +70,7 @@ class LevelEncoder {
     std::vector<LevelStreams> pieces((all_blocks() + blocks_per_task - 1) / blocks_per_task);
     refined.assign(fitted_.refinements.size(), std::vector<LevelStreams>(pieces.size()));
     parallel_for<Workspace>(pieces.size(), threads, [&](Workspace& workspace, u64 task) {
-      workspace.codes.start(fitted_.parameters, fitted_.refinements, arrangement_ == merged_streams);
+      workspace.codes.start(fitted_.parameters, fitted_.refinements, arrangement_ == merged_streams, all_blocks() <= few_blocks);
       workspace.refined.assign(refined.size(), nullptr);
       for (size_t r = 0; r < refined.size(); r++) workspace.refined[r] = &refined[r][size_t(task)];
       for (u64 number = task * blocks_per_task; number < std::min(all_blocks(), (task + 1) * blocks_per_task); number++) {
@@ -147,6 +146,11 @@ class LevelEncoder {
   };
 
   u64 all_blocks() const { return blocks_ * source_.batch(); }
+  Arrangement arrangement(bool edge) const {
+    if (edge) return edge_streams;
+    const bool merged = all_blocks() <= few_blocks || fitted_.bits / 8 < double(merge_below * all_blocks());
+    return merged ? merged_streams : stream_per_class;
+  }
   size_t streams_per_block() const {
     return size_t(source_.has_specials()) + (arrangement_ != stream_per_class ? 1 : size_t(classes_.count));
   }

@@ -33,9 +33,9 @@ void reverse_words(const u16* from, size_t n, u8* to) {
 }  // namespace
 
 // Chooses the number of lanes and prepares buffers.
-void CodeStreamEncoder::Stream::prepare(bool many_lanes) {
+void CodeStreamEncoder::Stream::prepare(bool many_lanes, bool alone) {
   const u64 estimate = cost / (256 * 8);
-  log2_lanes = estimate > 12000 ? 5 : estimate > 2500 ? 4 : estimate > 800 ? 2 : 0;
+  log2_lanes = estimate > (alone ? 9000 : 12000) ? 5 : estimate > (alone ? 1500 : 2500) ? 4 : estimate > (alone ? 500 : 800) ? 2 : 0;
   if (many_lanes) {
     const u64 bytes = estimate + raw.size();
     auto worthwhile = [&](u64 symbols, u64 long_stream) { return symbol_count > (bytes > long_stream ? symbols / 8 : symbols); };
@@ -54,7 +54,7 @@ void CodeStreamEncoder::Stream::prepare(bool many_lanes) {
 void CodeStreamEncoder::encode() {
   STZ_STAGE(rans);
   for (Stream& s : streams_)
-    if (s.nonzero) s.prepare(many_lanes_);
+    if (s.nonzero) s.prepare(many_lanes_, alone_);
   for (int log2_lanes : {0, 2, 4, 5}) {
     RansOutput outputs[most];
     Stream* stream[most];
