@@ -1,7 +1,6 @@
 // A clock for each stage of the codec, compiled in with STZ_STAGES only (benchmarks/stages.py) and nothing otherwise.
 //
-// STZ_STAGE(name) charges the rest of its scope to a stage, without the time of inner scopes. Inner scopes of the stage `fit` (fits and
-// trials) are charged to `fit`. One thread at a time is measured.
+// STZ_STAGE(name) charges the rest of its scope to a stage, without the time of inner scopes. One thread at a time is measured.
 #pragma once
 
 #if defined(STZ_STAGES)
@@ -26,10 +25,20 @@ enum class Stage {
   store,
   check,
   assemble,
+  probe,     // what a few samples tell: axes, edge mode
+  collect,   // samples for weights
+  weights,   // least squares and choice of weights, medians
+  feedback,  // trials of residual feedback
+  count_codes,
+  models,
+  base,  // the base section
+  head,  // parameters and index of a section
   count
 };
 // The names in the order above, separated by commas.
-constexpr char stage_names[] = "other,scan,coarsen,fit,load,predict,halo,activity,context,partition,symbols,rans,mask,store,check,assemble";
+constexpr char stage_names[] =
+    "other,scan,coarsen,fit,load,predict,halo,activity,context,partition,symbols,rans,mask,store,check,assemble,probe,collect,weights,"
+    "feedback,count_codes,models,base,head";
 
 struct StageClock {
   double seconds[int(Stage::count)] = {};
@@ -50,7 +59,7 @@ inline thread_local StageClock stage_clock;
 
 class StageScope {
  public:
-  explicit StageScope(Stage stage) : outer_(stage_clock.change(stage_clock.current == Stage::fit ? Stage::fit : stage)) {}
+  explicit StageScope(Stage stage) : outer_(stage_clock.change(stage)) {}
   ~StageScope() { stage_clock.change(outer_); }
 
  private:

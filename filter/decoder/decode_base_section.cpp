@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stages.h"
 #include "decoder/decode_masks.h"
 #include "format/section.h"
 #include "predict/base_section.h"
@@ -82,6 +83,7 @@ struct BaseReader {
 template <class S>
 DecodedLevel<S> decode_base_section(const Header& header, const Hierarchy& hierarchy, const std::vector<Quantizer<S>>& quantizers,
                                     const u8* section, size_t size, ParameterState& state, std::vector<LiteralElement>& literals) {
+  STZ_STAGE(base);
   const size_t coded = size_t(checked_coder_bytes(section, size));
   const u64 samples = hierarchy.level[size_t(hierarchy.base_level)].samples();
   require(samples <= most_decisions(coded) / hierarchy.batch, STZ_ERROR_CORRUPT);  // each sample takes at least one decision

@@ -15,10 +15,14 @@ namespace {
 constexpr int fine_levels = 3;  // a candidate axis is not split at this many finest levels
 // Trials use an eighth of the array, within these limits. Arrays up to twice the lower limit are tried as a whole.
 constexpr u64 fewest_tried = 1u << 17, most_tried = 1u << 19;
-constexpr int cost_probes = 192, probe_run = 16;
+// Runs of neighbours whose residuals are looked at along an axis: one in so many samples, within these limits.
+constexpr int fewest_cost_probes = 48, cost_probes = 192, probe_run = 16;
+constexpr u64 probed_share = 128;
 constexpr double suspicious = 1.3;      // ratio of costs that makes an axis a candidate
 constexpr double worthwhile = 0.98;     // of the bytes: required of a trial on a part
 constexpr double still_better = 0.995;  // required of a trial on the whole, and of all candidates together
+
+u64 volume(const Index& size) { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); }
 
 // The mean of log2(1 + |residual| / unit) for cubic interpolation along one axis at level 0. Negative: too few samples to judge.
 template <class S>
@@ -32,7 +36,8 @@ double axis_cost(const Index& n, const S* samples, const u8* specials, double un
   auto draw = [&](i64 below) { return i64(pseudo_random(seed) % u64(below)); };
   float residual[(cost_probes + 1) * probe_run];
   int count = 0;
-  for (int k = 0; k < cost_probes; k++) {
+  const int probes = int(std::clamp<u64>(volume(n) / probed_share, fewest_cost_probes, cost_probes));
+  for (int k = 0; k < probes; k++) {
     i64 low[axes], length = 1;
     for (size_t a = 0; a < axes; a++) {
       const i64 from = a == axis ? reach : 0, places = n[a] - 2 * from;
@@ -62,30 +67,6 @@ double axis_cost(const Index& n, const S* samples, const u8* specials, double un
   while (count % fit_run) residual[count++] = 0;
   return kernels().fit.cost(nullptr, 0, residual, nullptr, count, 1, nullptr) / measured;
 }
-
-// The axes by decreasing cost. The first `candidates` of them may be better left unsplit at the fine levels.
-struct RankedAxes {
-  std::array<size_t, axes> axis = {0, 1, 2, 3};
-  size_t candidates = 0;
-};
-
-template <class S>
-RankedAxes rank_axes(const Index& n, const S* samples, const u8* specials, double unit) {
-  double cost[axes], lowest = 1e300;
-  size_t measured = 0;
-  for (size_t a = 0; a < axes; a++) {
-    cost[a] = axis_cost(n, samples, specials, unit, a);
-    if (cost[a] < 0) continue;
-    measured++;
-    lowest = std::min(lowest, cost[a]);
-  }
-  RankedAxes ranked;
-  std::stable_sort(ranked.axis.begin(), ranked.axis.end(), [&](size_t a, size_t b) { return cost[a] > cost[b]; });
-  while (ranked.candidates + 1 < measured && cost[ranked.axis[ranked.candidates]] >= suspicious * lowest + 0.02) ranked.candidates++;
-  return ranked;
-}
-
-u64 volume(const Index& size) { return u64(size[0]) * u64(size[1]) * u64(size[2]) * u64(size[3]); }
 
 // The extents of a part of at most `most` samples. The longest axes are cut; candidates only if the others are short.
 Index part_extents(const Index& n, const RankedAxes& ranked, u64 most) {
@@ -195,11 +176,28 @@ class ScheduleTrials {
 
 }  // namespace
 
+template <class S>
+RankedAxes rank_axes(const Plan<S>& plan) {
+  STZ_STAGE(probe);
+  const Index n = hierarchy_of(plan.header).n;
+  double cost[axes], lowest = 1e300;
+  size_t measured = 0;
+  for (size_t a = 0; a < axes; a++) {
+    cost[a] = axis_cost(n, plan.samples, plan.specials(), plan.unit, a);
+    if (cost[a] < 0) continue;
+    measured++;
+    lowest = std::min(lowest, cost[a]);
+  }
+  RankedAxes ranked;
+  std::stable_sort(ranked.axis.begin(), ranked.axis.end(), [&](size_t a, size_t b) { return cost[a] > cost[b]; });
+  while (ranked.candidates + 1 < measured && cost[ranked.axis[ranked.candidates]] >= suspicious * lowest + 0.02) ranked.candidates++;
+  return ranked;
+}
+
 template <class Out, class S>
-AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan) {
+AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan, const RankedAxes& ranked) {
   const Hierarchy hierarchy = hierarchy_of(plan.header);
   const Index& n = hierarchy.n;
-  const RankedAxes ranked = rank_axes(n, plan.samples, plan.specials(), plan.unit);
   if (ranked.candidates == 0 || !effort_of(plan.effort).axis_trials) return {};
 
   const u64 tried = std::clamp(volume(n) / 8, fewest_tried, most_tried);
@@ -216,9 +214,10 @@ AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan) {
   return {without_unsplit_levels(n, offset), false, {}};
 }
 
-#define STZ_INSTANTIATE(S)                                            \
-  template AxisSchedule<Stream> choose_axis_schedule(const Plan<S>&); \
-  template AxisSchedule<SizeEstimate> choose_axis_schedule(const Plan<S>&);
+#define STZ_INSTANTIATE(S)                                                               \
+  template RankedAxes rank_axes(const Plan<S>&);                                         \
+  template AxisSchedule<Stream> choose_axis_schedule(const Plan<S>&, const RankedAxes&); \
+  template AxisSchedule<SizeEstimate> choose_axis_schedule(const Plan<S>&, const RankedAxes&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

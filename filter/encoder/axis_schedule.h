@@ -16,7 +16,21 @@ struct AxisSchedule {
   Sections<Out> tried;  // sections of the whole array with these offsets, if they were tried on it
 };
 
+// The axes by decreasing cost. The first `candidates` of them may be better left unsplit at the fine levels.
+struct RankedAxes {
+  std::array<size_t, axes> axis = {0, 1, 2, 3};
+  size_t candidates = 0;
+  unsigned mask() const {
+    unsigned all = 0;
+    for (size_t rank = 0; rank < candidates; rank++) all |= 1u << axis[rank];
+    return all;
+  }
+};
+
+template <class S>
+RankedAxes rank_axes(const Plan<S>& plan);
+
 template <class Out, class S>
-AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan);
+AxisSchedule<Out> choose_axis_schedule(const Plan<S>& plan, const RankedAxes& ranked);
 
 }  // namespace stz

@@ -7,6 +7,7 @@
 #include "base/faults.h"
 #include "base/threads.h"
 #include "coding/checksum.h"
+#include "encoder/learning.h"
 #include "encoder/plan/effort.h"
 #include "encoder/represent/choose_axis_map.h"
 #include "encoder/smallest_stream.h"
@@ -14,6 +15,8 @@
 
 namespace stz {
 namespace {
+
+constexpr int most_learned_effort = 6;  // higher ones fit every array
 
 bool all_equal(const Array& a) {
   const size_t element = a.width * size_t(a.parts);
@@ -132,6 +135,24 @@ std::optional<Out> simple_stream(const Array& a, const stz_options& options, Hea
   return {};
 }
 
+// The smallest stream with the predictions of earlier arrays, or with those that are fitted to this one.
+Stream learned_stream(const Array& a, const Header& h, StreamRequest request, stz_learned& memory, bool& fitted) {
+  const stz_learned::Turn turn = memory.next();
+  request.learned = &turn.sets;
+  Stream best = smallest_stream<Stream>(a, h, request);
+  fitted = best.learned || turn.is_fitted;
+  if (best.learned) {  // no set suited the array
+    memory.add(best.learned);
+  } else if (turn.is_fitted) {
+    request.learned = nullptr;
+    Stream own = smallest_stream<Stream>(a, h, request);
+    memory.judge(best.size(), own.size());
+    memory.add(own.learned);
+    keep_smaller(best, std::move(own));
+  }
+  return best;
+}
+
 // The stream of blocks, or raw elements if they are smaller.
 template <class Out>
 Out blocks_or_raw(Out blocks, const Array& a, const Header& h) {
@@ -158,13 +179,24 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
   StreamRequest request = request_of(layout, options, unknown_bits);
-  Stream best = smallest_stream<Stream>(a, h, request);
-  if (request.effort > default_effort) {
+  const bool learns = options.learned && request.effort <= most_learned_effort && request.layers <= 1 && unknown_bits.empty();
+  bool fitted = true;
+  Stream best = learns ? learned_stream(a, h, request, *options.learned, fitted) : smallest_stream<Stream>(a, h, request);
+  if (fitted && request.effort > default_effort) {
     // More samples in fits and more candidates can give a worse result: up to 18 % worse if most samples are alike.
     request.effort = default_effort;
     keep_smaller(best, smallest_stream<Stream>(a, h, request));
   }
   return blocks_or_raw(std::move(best), a, h).bytes;
+}
+
+void train(const stz_layout& layout, const u8* data, const stz_options& options, stz_learned& memory) {
+  Header h = header_of(layout, options);
+  const Array a{layout, data};
+  if (simple_stream<Stream>(a, options, h)) return;
+  StreamRequest request = request_of(layout, options, {});
+  request.layers = 1;
+  memory.add(smallest_stream<Stream>(a, h, request).learned);
 }
 
 SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_options& options) {

@@ -16,6 +16,8 @@ size_t store(const stz_layout& layout, const u8* data, const stz_options& option
 double accumulated(const stz_options& options, i32 mode);
 // Whether the elements must be lossless in every mode.
 bool must_be_exact(const stz_layout& layout, const stz_options& options);
+// Fits an array, and has `memory` remember what that taught.
+void train(const stz_layout& layout, const u8* data, const stz_options& options, stz_learned& memory);
 // The expected size and error of the stream of an array. The error is not known if the whole array was coded.
 SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_options& options);
 

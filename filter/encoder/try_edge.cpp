@@ -125,21 +125,34 @@ double coarse_bytes(const Sections<Out>& sections) {
 
 }  // namespace
 
+template <class S>
+bool edge_mode_promises(const Plan<S>& plan) {
+  STZ_STAGE(probe);
+  const Trials trials = effort_of(plan.effort).edge_mode;
+  if (trials != Trials::promising) return trials == Trials::all;
+  const Hierarchy hierarchy = hierarchy_of(plan.header);
+  const Quantizer<S> q = level_quantizers<S>(plan.header, hierarchy.level.size())[0];
+  return EdgeProbe<S>(q, hierarchy.n, plan.samples, plan.specials(), plan.unit).promises();
+}
+
 template <class Out, class S>
 void try_edge_mode(const Plan<S>& plan, Sections<Out>& sections) {
   STZ_STAGE(fit);
   const Hierarchy hierarchy = hierarchy_of(sections.header);
-  const Trials trials = effort_of(plan.effort).edge_mode;
-  if (hierarchy.base_level == 0 || trials == Trials::none) return;
-  const Quantizer<S> q = level_quantizers<S>(sections.header, hierarchy.level.size())[0];
-  if (trials != Trials::all && !EdgeProbe<S>(q, hierarchy.n, plan.samples, plan.specials(), plan.unit).promises()) return;
+  if (hierarchy.base_level == 0) return;
   const AxisOffsets offset = sections.header.offset;
+  LearnedSet learned = std::move(sections.learned);
+  const bool plain = !sections.empty();
+  const double bytes = sections.size();
   keep_smaller(sections, sections_of<Out>(plan, {offset, true, hopeless_coarse * coarse_bytes(sections)}));
   if (offset != AxisOffsets{} && hierarchy.level[0].samples() * hierarchy.batch <= small_array)
     keep_smaller(sections, sections_of<Out>(plan, {{}, true}));
+  learned.edge = !plain || sections.size() < bytes;
+  sections.learned = std::move(learned);
 }
 
 #define STZ_INSTANTIATE(S)                                        \
+  template bool edge_mode_promises(const Plan<S>&);               \
   template void try_edge_mode(const Plan<S>&, Sections<Stream>&); \
   template void try_edge_mode(const Plan<S>&, Sections<SizeEstimate>&);
 STZ_INSTANTIATE(float)

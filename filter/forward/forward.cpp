@@ -6,6 +6,7 @@
 #include "forward/plugin_functions.h"
 #include "stz.h"
 #include "stz_cd_values.h"
+#include "stz_learned.h"
 #include "stz_reader.h"
 
 namespace {
@@ -46,6 +47,12 @@ STZ_FORWARD(size_t, 0, stz_max_compressed_size, (const stz_layout* layout), (lay
 STZ_FORWARD(int, without(out_size), stz_compress,
             (const stz_layout* layout, const void* data, const stz_options* options, void* out, size_t capacity, size_t* out_size),
             (layout, data, options, out, capacity, out_size))
+STZ_FORWARD(stz_learned*, nullptr, stz_learned_create, (), ())
+STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_learned_train,
+            (stz_learned * learned, const stz_layout* layout, const void* data, const stz_options* options),
+            (learned, layout, data, options))
+STZ_FORWARD(void, void(), stz_learned_fix, (stz_learned * learned), (learned))
+STZ_FORWARD(void, void(), stz_learned_free, (stz_learned * learned), (learned))
 STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_estimate,
             (const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result),
             (layout, data, options, result))

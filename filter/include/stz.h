@@ -179,6 +179,9 @@ typedef struct stz_layout {
   uint64_t shape[STZ_MAX_RANK]; /* extents of the first `rank` axes; the others are ignored */
 } stz_layout;
 
+/* What arrays that resemble each other teach the encoder: stz_learned.h. NULL: every array is fitted. */
+typedef struct stz_learned stz_learned;
+
 /* How to compress. */
 typedef struct stz_options {
   size_t struct_size; /* sizeof(stz_options) */
@@ -207,11 +210,12 @@ typedef struct stz_options {
    * absolute bound, and zeros follow them. A last layer reaches the bound. `layers` must be 0 or the number of all layers. If two errors
    * need the same layer, the stream has one layer for both. All zeros: the encoder chooses. Provisional */
   double layer_bounds[STZ_MAX_LAYERS - 1];
-  int32_t enhance; /* stz_enhance. Provisional */
-  int32_t check;   /* stz_check */
+  int32_t enhance;      /* stz_enhance. Provisional */
+  int32_t check;        /* stz_check */
+  stz_learned* learned; /* stz_learned. Provisional */
 } stz_options;
 #define STZ_OPTIONS_INIT \
-  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0}
+  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL}
 
 /* The contents of a stream's header. "If patched" is about streams with parts that were written again (`patches`), over a base. */
 typedef struct stz_stream_info {

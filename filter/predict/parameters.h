@@ -28,13 +28,17 @@ struct FeedbackParameters {
   bool operator==(const FeedbackParameters&) const = default;
 };
 
-struct ClassParameters {
+// How the samples of a class are predicted.
+struct Prediction {
   u8 predictor = predict_linear;
   u8 stencil = stencil_standard;
   u8 precision = 0;  // 0: no weights, only the mean of the 1-D cubics
   u8 groups = 0;     // number of groups of the stencil
   i32 weight[max_groups] = {};
   FeedbackParameters feedback;
+};
+
+struct ClassParameters : Prediction {
   // The members below describe the codes in the level's section, which lack this many lowest bits (layers.h).
   int unknown_bits = 0;
   int mean = 0;  // mean |code| of the class: 0 if all codes are zero, else 2^((mean - 81) / 4)

@@ -379,7 +379,9 @@ class Rewriter {
 }  // namespace
 
 Bytes rewrite(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& candidates) {
-  return Rewriter(layout, data, options, candidates).run();
+  stz_options given = options;
+  if (!candidates.empty()) given.learned = nullptr;  // patches and exact parts resemble no whole chunks
+  return Rewriter(layout, data, given, candidates).run();
 }
 
 }  // namespace stz

@@ -75,7 +75,7 @@ def test_what_is_provisional_is_marked_in_headers_and_listed():
     names = {kind: set(re.findall(r"`(\w[\w.]*)`", text)) for kind, text in listed.items()}
     core = (abi.INCLUDE / "stz.h").read_text()
     functions = re.findall(r"/\* Provisional\.[^/]*?\*/\nSTZ_API [\w ]+?(?: \*)?(\w+)\(", core)
-    fields = re.findall(r"(\w+)(?:\[[^]]*\])?; /\* stz_\w+\. Provisional \*/", core) + re.findall(
+    fields = re.findall(r"(\w+)(?:\[[^]]*\])?; +/\* stz_\w+\. Provisional \*/", core) + re.findall(
         r"Provisional \*/\n  double (\w+)\[", core
     )
     headers = {header.name for header in abi.headers() if "Provisional:" in header.read_text().split("*/")[0]}

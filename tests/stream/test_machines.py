@@ -102,7 +102,7 @@ def test_kernels_on_other_processors(processor):
 )
 def test_a_difference_is_reported_with_stream_and_step(golden, tmp_path, suffix, step):
     source, name = golden[0], "precision_2d"
-    line = next(line for line in (source / "cases").read_text().splitlines() if f"/{name} " in line)
+    line = next(line for line in (source / "cases").read_text().splitlines() if f"encoded/{name} " in line)
     for path in source.glob(f"{line.split()[0]}.*"):
         content = path.read_bytes()
         if path.suffix == f".{suffix}":

@@ -157,6 +157,7 @@ class Options(ctypes.Structure):
         *((f"layer_bound_{place}", ctypes.c_double) for place in range(6)),  # numbers are compared, arrays are not
         ("enhance", ctypes.c_int32),
         ("check", ctypes.c_int32),
+        ("learned", ctypes.c_void_p),
     ]
 
     def __init__(self, **values):

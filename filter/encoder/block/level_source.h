@@ -25,10 +25,11 @@ class LevelSource {
 
   // The plan must outlive this object. Levels of more than `most_stored` samples are not stored, except level 0: only gather() returns
   // their samples.
-  LevelSource(const Plan<S>& plan, const AxisOffsets& offset, u64 most_stored = std::numeric_limits<u64>::max())
-      : header_(with_offsets(plan.header, offset)),
+  LevelSource(const Plan<S>& plan, const SectionForm& form, u64 most_stored = std::numeric_limits<u64>::max())
+      : header_(with_offsets(plan.header, form.offset)),
         h_(hierarchy_of(header_)),
         effort_(effort_of(plan.effort)),
+        learned_(form.learned),
         literals_(plan.masks->literals),
         has_specials_(plan.specials() != nullptr) {
     const size_t levels = h_.level.size();
@@ -69,6 +70,17 @@ class LevelSource {
   void set_effort(const Effort& effort) { effort_ = effort; }
   const Hierarchy& hierarchy() const { return h_; }
   const Level& level(size_t l) const { return h_.level[l]; }
+  // What earlier arrays had on a level like this one.
+  std::vector<const LearnedLevel*> learned(size_t l) const {
+    std::vector<const LearnedLevel*> found;
+    if (!learned_) return found;
+    for (const std::shared_ptr<const LearnedSet>& set : *learned_) {
+      if (l >= set->level.size()) continue;
+      const LearnedLevel& level = set->level[l];
+      if (level.active_mask == h_.level[l].active_mask() && level.split_mask == h_.level[l].split_mask()) found.push_back(&level);
+    }
+    return found;
+  }
   u64 batch() const { return h_.batch; }
   bool has_specials() const { return has_specials_; }
   const std::vector<LiteralElement>& literals() const { return literals_; }
@@ -249,6 +261,7 @@ class LevelSource {
   Header header_;
   const Hierarchy h_;
   Effort effort_;
+  const LearnedSets* const learned_;
   const std::vector<LiteralElement>& literals_;
   const bool has_specials_;
   std::vector<const S*> original_;

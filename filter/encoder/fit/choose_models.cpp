@@ -7,6 +7,7 @@
 #include "base/faults.h"
 #include "base/made_once.h"
 #include "base/rough_log2.h"
+#include "base/stages.h"
 
 namespace stz {
 namespace {
@@ -245,6 +246,7 @@ template void add_up<i32>(const ClassHistogram&, u64&, u64&);
 template void add_up<i64>(const ClassHistogram&, u64&, u64&);
 
 double choose_models(const ClassHistogram& histogram, double scale, const Model* predicted, const ModelChoice& choice, ClassParameters& p) {
+  STZ_STAGE(models);
   constexpr double naming = 9;  // approximate bits to name a model
   constexpr double chance = 2;  // bits that the best of many models gains in a sample by chance
   double total = 0;

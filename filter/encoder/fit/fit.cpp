@@ -1,5 +1,7 @@
 #include "encoder/fit/fit.h"
 
+#include "base/stages.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -122,6 +124,20 @@ class ClassFit {
     per_weight_ = 1.44 * std::max(0.0, scale_ - 1);
   }
 
+  Fit cheapest(const std::vector<const Prediction*>& candidates) {
+    const float zero[max_groups] = {};
+    consider({}, cost(zero, 0, -1) * scale_ + 1);
+    if (o_.coarser && is_usable(*o_.coarser)) consider(*o_.coarser, cost_of(*o_.coarser, -1) * scale_ + 2);
+    for (const Prediction* p : candidates) {
+      if (!is_usable(*p)) continue;
+      ClassParameters known;
+      static_cast<Prediction&>(known) = *p;
+      consider(known, cost_of(*p, -1) * scale_ + naming(*p));
+    }
+    best_.parameters.groups = u8(groups_of(best_.parameters.stencil));
+    return best_;
+  }
+
   Fit best() {
     const float zero[max_groups] = {};
     const double plain = cost(zero, 0, -1);
@@ -131,12 +147,8 @@ class ClassFit {
     consider({}, plain * scale_ + 1);
     int weights = 0;  // number of the array with weights of the best residuals
     const ClassParameters* c = o_.coarser;
-    // If an axis has one sample at the coarser level, its groups are different ones.
-    if (c && c->precision && c->groups == groups_of(c->stencil)) {
-      float w[max_groups] = {};
-      const double unit = 1.0 / double(i64(1) << c->precision);
-      for (int k = 0; k < c->groups - 1; k++) w[k] = float(c->weight[group_[k]] * unit);
-      const double coarser_cost = cost(w, c->groups - 1, 1, soft);
+    if (c && is_usable(*c)) {
+      const double coarser_cost = cost_of(*c, 1, soft);
       consider(*c, coarser_cost * scale_ + 2);
       if (coarser_cost < start) {
         start = coarser_cost;
@@ -155,6 +167,15 @@ class ClassFit {
   // `weights`: number of the array that receives the residuals' weights; negative: none.
   double cost(const float* c, int columns, int weights, float soft = 1) {
     return kernels().fit.cost(column_, columns, s_.target(), c, n_, soft, weights < 0 ? nullptr : s_.weight(weights));
+  }
+  // Whether a prediction of another array or level has weights for the groups of these samples: if an axis has one sample there, the groups
+  // are different ones.
+  bool is_usable(const Prediction& p) const { return p.precision && p.groups == groups_of(p.stencil) && p.groups <= s_.groups_; }
+  double cost_of(const Prediction& p, int weights, float soft = 1) {
+    float w[max_groups] = {};
+    const double unit = 1.0 / double(i64(1) << p.precision);
+    for (int k = 0; k < p.groups - 1; k++) w[k] = float(p.weight[group_[k]] * unit);
+    return cost(w, p.groups - 1, weights, soft);
   }
   // Residuals are weighted by 1 / (soft + |residual|)^2, where `soft` is `times` their typical size, derived from the cost. It keeps
   // residuals that a fit happens to predict well from dominating the next one.
@@ -274,6 +295,17 @@ class ClassFit {
     return bits;
   }
 
+  // The bits that name a prediction in a stream, about.
+  static double naming(const Prediction& p) {
+    const auto of_number = [](i64 number) { return 2 + 1.3 * floor_log2(u64(number < 0 ? -number : number) + 1); };
+    double bits = 6;
+    for (int g = 0; g < p.groups; g++) bits += p.weight[g] ? of_number(p.weight[g]) : 2;
+    if (!p.feedback.any) return bits;
+    for (const auto& of_parity : p.feedback.before)
+      for (const i16 weight : of_parity) bits += of_number(weight);
+    return bits + 8 + of_number(p.feedback.beside);
+  }
+
   static constexpr double settled = 0.01;  // relative gain below which iterations stop
 
   FitSamples& s_;
@@ -292,7 +324,13 @@ Fit fit_class(FitSamples& samples, const FitOptions& options) {
     none.parameters.groups = u8(options.standard_groups);
     return none;
   }
+  STZ_STAGE(weights);
   return ClassFit(samples, options).best();
+}
+
+Fit cheapest_linear(FitSamples& samples, const FitOptions& options, const std::vector<const Prediction*>& candidates) {
+  STZ_STAGE(weights);
+  return ClassFit(samples, options).cheapest(candidates);
 }
 
 }  // namespace stz

@@ -5,6 +5,8 @@
 // by the sampled cost sum log2(1 + |residual| / bound), near to bits, plus the bits that name them.
 // Uses + - x / only, in a fixed order: the same input gives the same parameters everywhere.
 #pragma once
+#include <vector>
+
 #include "predict/block_codec.h"
 
 namespace stz {
@@ -59,5 +61,7 @@ struct Fit {
 
 // The cheapest linear prediction: stencil, precision, weights.
 Fit fit_class(FitSamples& samples, const FitOptions& options);
+// The cheapest of some linear predictions, of no weights, and of those of the coarser level. The samples must have the groups of all.
+Fit cheapest_linear(FitSamples& samples, const FitOptions& options, const std::vector<const Prediction*>& candidates);
 
 }  // namespace stz

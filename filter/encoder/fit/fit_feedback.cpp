@@ -1,6 +1,7 @@
 #include "encoder/fit/fit_feedback.h"
 
 #include "base/rough_log2.h"
+#include "base/stages.h"
 #include "encoder/fit/feedback_samples.h"
 
 namespace stz {
@@ -89,6 +90,7 @@ bool near(const FeedbackParameters& a, const FeedbackParameters& b) {
 
 template <class S>
 FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, Team& team) {
+  STZ_STAGE(feedback);
   FeedbackTrials trials(boxes, cls, p, options.step, options.samples, team);
   FeedbackFit best{{}, options.as_bytes};
   FeedbackParameters next;

@@ -25,6 +25,7 @@ constexpr int modelled_run = 64;
 // Counts codes of a class in the boxes, whose contexts are known; up to `want` of them for its mean and models.
 template <class S>
 const ClassHistogram& count_codes(const std::vector<SampledBox<S>>& boxes, int cls, u64 want, CodeHistogram& histogram) {
+  STZ_STAGE(count_codes);
   histogram.clear();
   u64 samples = 0;
   for (const SampledBox<S>& box : boxes) samples += box.work.geometry.samples(cls);
@@ -196,18 +197,20 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
   const int unknown_bits = source.header().layers.unknown_bits(l);
   fitted.refinements = refinements_of(source.header().layers, l);
   so_far.refined.resize(fitted.refinements.size());
+  const std::vector<const LearnedLevel*> learned = source.learned(l);
   for (int c = 0; c < classes.count; c++) {
     const int cls = classes.mask[c];
     ClassParameters& p = fitted.parameters[cls];
-    p = fits.fit(so_far, cls);
-    p.unknown_bits = unknown_bits;
     // The coarser level tells how large codes will be: usually half as large as its own.
-    bool as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), whole_mean(so_far.coarser[cls]) - 4);
+    bool& as_bytes = fitted.as_bytes[cls];
+    as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), whole_mean(so_far.coarser[cls]) - 4);
+    p = learned.empty() ? fits.fit(so_far, cls) : fits.choose(so_far, cls, learned, as_bytes);
+    p.unknown_bits = unknown_bits;
     for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
-    if (source.parameter_context(l).with_feedback && source.effort().feedback_trials > 1) {
+    if (learned.empty() && source.parameter_context(l).with_feedback && source.effort().feedback_trials > 1) {
       const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, feedback_options(source, l, cls, as_bytes), team);
       p.feedback = feedback.parameters;
       as_bytes = feedback.as_bytes;

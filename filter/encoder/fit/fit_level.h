@@ -17,6 +17,7 @@ struct FittedRefinement {
 template <class S>
 struct FittedLevel {
   ClassParameters parameters[16];
+  bool as_bytes[16] = {};  // whether the codes of a class are kept as bytes while the level is fitted
   std::vector<FittedRefinement> refinements;
   double class_bits[16] = {};  // estimated size of the codes of each class, as if nothing was masked
   double bits = 0;             // of all classes

@@ -45,15 +45,7 @@ class PredictionFits {
         samples_(most_groups(), most_samples()) {}
 
   ClassParameters fit(const ParameterState& state, int cls) {
-    FitOptions options;
-    options.odd = __builtin_popcount(unsigned(cls));
-    options.standard_groups = groups_of(stencil_standard, cls);
-    if (effort_.wide_stencils) options.wide_groups = groups_of(stencil_wide, cls);
-    if (effort_.wide_stencils && widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
-    options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
-    options.class_samples = source_.class_samples(l_, cls);
-    options.wide_saves = wide_saves_;
-    options.iterations = effort_.iterations;
+    const FitOptions options = options_for(state, cls);
     ClassParameters p;
     p.groups = u8(options.standard_groups);
     if (in_boxes(cls) < fewest_in_class) return p;
@@ -64,8 +56,57 @@ class PredictionFits {
     return best.parameters;
   }
 
+  // The cheapest of the predictions that earlier arrays had for this class, of no weights, and of the coarser level's. `as_bytes`: whether
+  // codes will be bytes; set if the prediction is of an earlier array.
+  ClassParameters choose(const ParameterState& state, int cls, const std::vector<const LearnedLevel*>& learned, bool& as_bytes) {
+    const FitOptions options = options_for(state, cls);
+    ClassParameters p;
+    p.groups = u8(options.standard_groups);
+    if (in_boxes(cls) < fewest_in_class) return p;
+    std::vector<const Prediction*> linear;
+    for (const LearnedLevel* level : learned) {
+      const Prediction& known = level->of_class[cls].prediction;
+      if (known.predictor == predict_linear && known.stencil <= widest_) linear.push_back(&known);
+    }
+    StencilId reach = stencil_standard;
+    for (const Prediction* known : linear) reach = std::max(reach, StencilId(known->stencil));
+    const Stencil& stencil = stencil_of(reach, cls, active_);
+    const u64 wanted = std::clamp(options.class_samples / judged_share, fewest_judged, most_judged);
+    collect(cls, stencil, wanted);
+    // Few samples say little if nearly all residuals are small.
+    if (samples_.cost_of_cubics() < enough_judged_bits) collect_spread(cls, stencil, 3 * wanted, 2);
+    if (samples_.count() == 0) return p;
+    Fit best = cheapest_linear(samples_, options, linear);
+    judge_medians(cls, options, learned, best);
+    best.parameters.feedback = {};
+    for (const LearnedLevel* level : learned) {
+      const LearnedClass& known = level->of_class[cls];
+      if (!same_prediction(known.prediction, best.parameters)) continue;
+      if (known.as_bytes && !may_use_byte_indices(source_.quantizer(l_), 0)) continue;
+      best.parameters.feedback = known.prediction.feedback;
+      as_bytes = known.as_bytes;
+      break;
+    }
+    return best.parameters;
+  }
+
  private:
-  static constexpr u64 fewest_in_class = 48;     // smaller classes use the mean of the cubics
+  FitOptions options_for(const ParameterState& state, int cls) const {
+    FitOptions options;
+    options.odd = __builtin_popcount(unsigned(cls));
+    options.standard_groups = groups_of(stencil_standard, cls);
+    if (effort_.wide_stencils) options.wide_groups = groups_of(stencil_wide, cls);
+    if (effort_.wide_stencils && widest_ == stencil_long) options.long_groups = groups_of(stencil_long, cls);
+    options.coarser = state.has_coarser[cls] ? &state.coarser[cls] : nullptr;
+    options.class_samples = source_.class_samples(l_, cls);
+    options.wide_saves = wide_saves_;
+    options.iterations = effort_.iterations;
+    return options;
+  }
+
+  static constexpr u64 fewest_judged = 128, most_judged = 512, judged_share = 4;  // samples to choose among predictions that are known
+  static constexpr u64 fewest_in_class = 48;                                      // smaller classes use the mean of the cubics
+  static constexpr double enough_judged_bits = 300;
   static constexpr double enough_bits = 4000;    // cost of the samples of a fit, in bits, that suffices
   static constexpr u64 median_samples = 256;     // samples to decide whether a median is worth a closer look
   static constexpr u64 few_median_samples = 64;  // the same if medians of the previous class were far worse
@@ -103,28 +144,36 @@ class PredictionFits {
     return std::min(most, 4 * fitted_samples(most, effort_)) + 2 * fit_run;
   }
 
+  static bool same_prediction(const Prediction& a, const Prediction& b) {
+    return a.predictor == b.predictor && a.stencil == b.stencil && a.precision == b.precision && a.groups == b.groups &&
+           std::equal(a.weight, a.weight + max_groups, b.weight);
+  }
+
+  void collect_spread(int cls, const Stencil& stencil, u64 want, u64 seed) {
+    STZ_STAGE(collect);
+    LastLaidOut last;
+    for_spread_runs(boxes_, cls, fit_run, want, seed, [&](SampledBox<S>& box, size_t number, const Index& at, int n) {
+      if (samples_.full()) return;
+      const BlockGeometry& g = box.work.geometry;
+      const LaidOut& laid_out = last.of(g, [&] { return lay_out(g, g.values, cls, stencil); });
+      const S* row = box.work.first(cls) + g.values.at(at[0], at[1], at[2]) + at[3];  // originals: the class is not coded yet
+      const u8* masked = box.work.mask_or_null(cls);
+      if (masked) masked += number_in_class(g, cls, at);
+      runs_.push_back({row, masked, number, n});
+      samples_.add_run<S>(laid_out.table(laid_out.groups), laid_out.odd, row, n, masked, source_.unit(l_));
+    });
+  }
+
+  void collect(int cls, const Stencil& stencil, u64 want) {
+    runs_.clear();
+    samples_.clear(int(stencil.groups.size()));
+    collect_spread(cls, stencil, want, 1);
+  }
+
   void collect(int cls) {
     const Stencil& stencil = stencil_of(widest_, cls, active_);
-    LastLaidOut last;
-    auto collect_spread = [&](u64 want, u64 seed) {
-      for_spread_runs(boxes_, cls, fit_run, want, seed, [&](SampledBox<S>& box, size_t number, const Index& at, int n) {
-        if (samples_.full()) return;
-        const BlockGeometry& g = box.work.geometry;
-        const LaidOut& laid_out = last.of(g, [&] { return lay_out(g, g.values, cls, stencil); });
-        const S* row = box.work.first(cls) + g.values.at(at[0], at[1], at[2]) + at[3];  // originals: the class is not coded yet
-        const u8* masked = box.work.mask_or_null(cls);
-        if (masked) masked += number_in_class(g, cls, at);
-        runs_.push_back({row, masked, number, n});
-        samples_.add_run<S>(laid_out.table(laid_out.groups), laid_out.odd, row, n, masked, source_.unit(l_));
-      });
-    };
     const u64 all = in_boxes(cls), want = std::min(fitted_samples(source_.class_samples(l_, cls), effort_), fitted_samples(all, effort_));
-    auto restart = [&] {
-      runs_.clear();
-      samples_.clear(int(stencil.groups.size()));
-    };
-    restart();
-    collect_spread(want, 1);
+    collect(cls, stencil, want);
     if (want == all) return;
     // Masked samples do not count. If nearly all residuals are small, more samples are needed.
     const u64 got = samples_.count();
@@ -133,10 +182,9 @@ class PredictionFits {
     if (got < want / 2) more = want * want / std::max<u64>(got, want / 64 + 1);
     if (learned < 1) more = std::max(more, std::min(4 * want, u64(double(want) / std::max(learned, 0.01))));
     if (more >= all) {
-      restart();
-      collect_spread(all, 1);
+      collect(cls, stencil, all);
     } else if (more > want + want / 4)
-      collect_spread(more - want, 2);
+      collect_spread(cls, stencil, more - want, 2);
   }
 
   void add_medians(int cls, bool faces, size_t every) {
@@ -149,6 +197,21 @@ class PredictionFits {
       const LaidOut& near = last.of(g, [&] { return lay_out_nearest(g, g.values, cls, faces); });
       row_kernels<S>().median(run.row, near.offset.data(), near.taps[0], run.n, median);
       samples_.add_alternative<S>(median, run.row, run.n, run.masked, source_.unit(l_));
+    }
+  }
+
+  // Compares the best prediction with the medians that earlier arrays had.
+  void judge_medians(int cls, const FitOptions& options, const std::vector<const LearnedLevel*>& learned, Fit& best) {
+    for (const u8 predictor : {predict_median_faces, predict_median}) {
+      if (std::none_of(learned.begin(), learned.end(), [&](auto* l) { return l->of_class[cls].prediction.predictor == predictor; }))
+        continue;
+      add_medians(cls, predictor == predict_median_faces, 1);
+      const double bits = samples_.cost_of_alternative() * double(options.class_samples) + 4;
+      if (bits >= best.bits) continue;
+      best.bits = bits;
+      best.parameters = {};
+      best.parameters.predictor = predictor;
+      best.parameters.groups = u8(options.standard_groups);
     }
   }
 

@@ -23,7 +23,8 @@ struct Plan {
   bool content_check = false;     // the CRC of each block of level 0 is wanted
   bool check_if_cheap = false;    // the CRCs are dropped again if they take too many bytes
   int threads = 1;
-  Bytes palette;  // the palette section
+  const LearnedSets* learned = nullptr;  // as in the request
+  Bytes palette;                         // the palette section
 
   // A plan for samples in the header's representation, with the options of the request.
   Plan(const Header& representation, const StreamRequest& request, const S* all, std::shared_ptr<const Masks> of_samples, double half_step)
@@ -34,7 +35,8 @@ struct Plan {
         effort(request.effort),
         layers(request.layers),
         unknown_bits(request.unknown_bits),
-        threads(request.threads) {
+        threads(request.threads),
+        learned(request.learned) {
     header.form = Form::blocks;
     // A content check by default would take too long if samples must be converted to elements first, or if some are special values.
     check_if_cheap = request.content_check == STZ_CONTENT_CHECK_DEFAULT;

@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "encoder/plan/learned.h"
 #include "stz.h"
 
 namespace stz {
@@ -12,7 +13,8 @@ struct StreamRequest {
   std::vector<int> unknown_bits;  // the cuts between layers (encode.h); empty: evenly
   bool dead_zone = false;         // wide dead zones (dead_zone.h) if the quantizer allows them
   int32_t content_check = STZ_CONTENT_CHECK_DEFAULT;
-  int threads = 1;  // most threads; the bytes do not depend on it
+  int threads = 1;                       // most threads; the bytes do not depend on it
+  const LearnedSets* learned = nullptr;  // predictions of earlier arrays, to choose from; null or empty: all are fitted
 };
 
 }  // namespace stz

@@ -3,12 +3,13 @@
 #pragma once
 #include <limits>
 
-#include "format/frame.h"
+#include "encoder/plan/learned.h"
 
 namespace stz {
 
 struct Stream {
   Bytes bytes;
+  std::shared_ptr<const LearnedSet> learned;    // what was fitted to the array; null: nothing was
   bool empty() const { return bytes.empty(); }  // the format cannot hold the stream
   double size() const { return double(bytes.size()); }
 };
@@ -22,14 +23,13 @@ struct SizeEstimate {
   double size() const { return bytes; }
 };
 
-using AxisOffsets = std::array<int, axes>;  // as Header::offset
-
 // The choices that may be tried once the representation of samples is fixed.
 struct SectionForm {
   AxisOffsets offset{};
   bool edge = false;  // all levels below the base level are in edge mode
   // A trial is given up if the sections of the levels above 0 take more bytes.
   double most_coarse = std::numeric_limits<double>::infinity();
+  const LearnedSets* learned = nullptr;  // predictions to choose from; null: they are fitted
 };
 
 // The sections of a plan.
@@ -38,6 +38,7 @@ struct Sections {
   Header header;  // the plan's header, with offsets, layers and the sizes of these sections
   Out out;        // the sections, one after the other; empty: an index would exceed a limit of the format
   std::vector<u32> content_checks;
+  LearnedSet learned;
 
   bool empty() const { return out.empty(); }
   double size() const { return out.size(); }

@@ -27,9 +27,11 @@ std::vector<u32> prepare_checks(const LevelSource<S>& source, const LevelState<S
 
 template <class S>
 Sections<Stream> code_sections(const Plan<S>& plan, const SectionForm& form) {
-  LevelSource<S> source(plan, form.offset);
+  LevelSource<S> source(plan, form);
   if (!form.edge) source.set_layers(plan_layers(plan, source));
-  Sections<Stream> result{source.header(), {}, {}};
+  Sections<Stream> result{source.header(), {}, {}, {}};
+  result.learned.offset = form.offset;
+  result.learned.level.resize(size_t(source.hierarchy().base_level));
   Header& h = result.header;
   LevelState<S> state;
   Bytes out = encode_base_section(source, state);
@@ -40,7 +42,8 @@ Sections<Stream> code_sections(const Plan<S>& plan, const SectionForm& form) {
   for (int l = source.hierarchy().base_level - 1; l >= 0; l--) {
     const size_t begin = out.size();
     u32* const checks = l == 0 && plan.content_check ? result.content_checks.data() : nullptr;
-    if (!encode_level(source, state, size_t(l), form.edge, checks, plan.threads, out, &refinements)) return result;
+    LearnedLevel* const learned = &result.learned.level[size_t(l)];
+    if (!encode_level(source, state, size_t(l), form.edge, checks, plan.threads, out, &refinements, learned)) return result;
     h.section.push_back(out.size() - begin);
     if (l == 1 && double(out.size()) > form.most_coarse) return result;
   }

@@ -1,6 +1,7 @@
 #include "encoder/write/encode_base_section.h"
 
 #include "base/faults.h"
+#include "base/stages.h"
 #include "format/section.h"
 #include "predict/base_section.h"
 
@@ -78,6 +79,7 @@ struct BaseWriter {
 
 template <class S>
 Bytes encode_base_section(const LevelSource<S>& source, LevelState<S>& state) {
+  STZ_STAGE(base);
   const Hierarchy& h = source.hierarchy();
   const u64 samples = h.level[size_t(h.base_level)].samples();
   BaseWriter<S> writer{source, {}};

@@ -18,7 +18,9 @@ namespace {
 
 constexpr i64 samples_in_cache = 4096;
 constexpr u64 merge_below = 4096;  // bytes: blocks expected to be smaller get one stream for all classes
-constexpr u64 few_blocks = 2;      // levels of at most so many blocks too: decoders would have few lanes for a stream of each class
+// Levels of at most so many blocks too: decoders would have few lanes for a stream of each class. Not with STZ_BLOCK_REGION, as reads of
+// slices skip the streams of classes.
+constexpr u64 few_blocks = 2;
 
 template <class S>
 void encode_mask(const LevelSource<S>& source, size_t l, u64 item, BlockWork<S>& work, LevelStreams& streams) {
@@ -70,7 +72,7 @@ class LevelEncoder {
     std::vector<LevelStreams> pieces((all_blocks() + blocks_per_task - 1) / blocks_per_task);
     refined.assign(fitted_.refinements.size(), std::vector<LevelStreams>(pieces.size()));
     parallel_for<Workspace>(pieces.size(), threads, [&](Workspace& workspace, u64 task) {
-      workspace.codes.start(fitted_.parameters, fitted_.refinements, arrangement_ == merged_streams, all_blocks() <= few_blocks);
+      workspace.codes.start(fitted_.parameters, fitted_.refinements, arrangement_ == merged_streams, is_alone());
       workspace.refined.assign(refined.size(), nullptr);
       for (size_t r = 0; r < refined.size(); r++) workspace.refined[r] = &refined[r][size_t(task)];
       for (u64 number = task * blocks_per_task; number < std::min(all_blocks(), (task + 1) * blocks_per_task); number++) {
@@ -86,6 +88,7 @@ class LevelEncoder {
 
   // Writes parameters and index of the section. `state` is advanced from the coarser level's parameters to these.
   Bytes write_head(const std::vector<LevelStreams>& pieces, ParameterState& state) const {
+    STZ_STAGE(head);
     BinaryEncoder out;
     ParameterModels models = fresh<ParameterModels>;
     IndexModels index = fresh<IndexModels>;
@@ -122,6 +125,16 @@ class LevelEncoder {
   }
   bool has_refinement(size_t r) const { return fitted_.refinements[r].any(); }
 
+  // Gives the predictions of this level.
+  void teach(LearnedLevel& learned) const {
+    learned.active_mask = level_.active_mask();
+    learned.split_mask = level_.split_mask();
+    for (int c = 0; c < classes_.count; c++) {
+      const int cls = classes_.mask[c];
+      learned.of_class[cls] = {fitted_.parameters[cls], fitted_.as_bytes[cls]};
+    }
+  }
+
   u64 stream_count() const { return all_blocks() * streams_per_block(); }
 
  private:
@@ -146,9 +159,10 @@ class LevelEncoder {
   };
 
   u64 all_blocks() const { return blocks_ * source_.batch(); }
+  bool is_alone() const { return all_blocks() <= few_blocks && source_.header().block != STZ_BLOCK_REGION; }
   Arrangement arrangement(bool edge) const {
     if (edge) return edge_streams;
-    const bool merged = all_blocks() <= few_blocks || fitted_.bits / 8 < double(merge_below * all_blocks());
+    const bool merged = is_alone() || fitted_.bits / 8 < double(merge_below * all_blocks());
     return merged ? merged_streams : stream_per_class;
   }
   size_t streams_per_block() const {
@@ -245,8 +259,9 @@ class LevelEncoder {
 
 template <class S>
 bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out,
-                  RefinementSections* refinements) {
+                  RefinementSections* refinements, LearnedLevel* learned) {
   LevelEncoder<S> encoder(source, state, l, edge, checks, threads);
+  if (learned && !edge) encoder.teach(*learned);
   LevelState<S> next;
   std::vector<std::vector<LevelStreams>> refined;
   const std::vector<LevelStreams> pieces = encoder.streams(next, refined, threads);
@@ -273,8 +288,11 @@ bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool e
   return possible;
 }
 
-template bool encode_level(LevelSource<float>&, LevelState<float>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
-template bool encode_level(LevelSource<double>&, LevelState<double>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
-template bool encode_level(LevelSource<i64>&, LevelState<i64>&, size_t, bool, u32*, int, Bytes&, RefinementSections*);
+#define STZ_INSTANTIATE(S) \
+  template bool encode_level(LevelSource<S>&, LevelState<S>&, size_t, bool, u32*, int, Bytes&, RefinementSections*, LearnedLevel*);
+STZ_INSTANTIATE(float)
+STZ_INSTANTIATE(double)
+STZ_INSTANTIATE(i64)
+#undef STZ_INSTANTIATE
 
 }  // namespace stz

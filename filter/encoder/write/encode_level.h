@@ -12,10 +12,10 @@ struct RefinementSections {
 };
 
 // Encodes level l and appends its section to `out`. `state`: the coarser level; becomes this level. `checks`: gets the CRCs of the blocks
-// of level 0; may be null. `refinements`: gets the refinements of the level; null if the header has no layers. False if an index has more
-// sizes than a decoder accepts.
+// of level 0; may be null. `refinements`: gets the refinements of the level; null if the header has no layers. `learned`: gets the
+// predictions; may be null. False if an index has more sizes than a decoder accepts.
 template <class S>
 bool encode_level(LevelSource<S>& source, LevelState<S>& state, size_t l, bool edge, u32* checks, int threads, Bytes& out,
-                  RefinementSections* refinements = nullptr);
+                  RefinementSections* refinements = nullptr, LearnedLevel* learned = nullptr);
 
 }  // namespace stz

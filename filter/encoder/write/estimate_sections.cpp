@@ -276,7 +276,7 @@ class SectionEstimator {
 template <class S>
 Sections<SizeEstimate> estimate_sections(const Plan<S>& plan, const SectionForm& form) {
   Sections<SizeEstimate> result;
-  LevelSource<S> source(plan, form.offset, most_exact);
+  LevelSource<S> source(plan, form, most_exact);
   LevelState<S> state;
   Bytes coarse = encode_base_section(source, state);
   std::vector<u64> sizes{coarse.size()};

@@ -1,0 +1,38 @@
+// The C API of a memory for arrays that resemble each other.
+#include "base/guard.h"
+#include "base/struct_size.h"
+#include "encoder/encode.h"
+#include "encoder/learning.h"
+#include "format/convert.h"
+#include "stz_learned.h"
+
+using namespace stz;
+
+extern "C" {
+
+stz_learned* stz_learned_create(void) {
+  try {
+    return new stz_learned;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void* data, const stz_options* options) {
+  if (!learned || !layout || layout->reserved != 0 || !options) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    stz_options given;
+    const int code = take_input(options, given);
+    require(code == STZ_OK, code);
+    require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    train(*layout, static_cast<const u8*>(data), given, *learned);
+  });
+}
+
+void stz_learned_fix(stz_learned* learned) {
+  if (learned) learned->fix();
+}
+
+void stz_learned_free(stz_learned* learned) { delete learned; }
+
+}  // extern "C"
