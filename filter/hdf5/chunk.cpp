@@ -7,6 +7,7 @@
 
 #include "base/element_type.h"
 #include "hdf5/chunk_buffer.h"
+#include "hdf5/learned_chunks.h"
 #include "hdf5/stream_layout.h"
 #include "recognition/memory.h"
 #include "stz.h"
@@ -179,6 +180,8 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   stz_find_missing_value(&layout, *buffer, &options);
   if (const int threads = stz_environment_threads()) options.threads = threads;  // the user of the program decides, not the file
   if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
+  const std::shared_ptr<stz_learned> learned = learned_of(layout, cd_count, cd_values);
+  options.learned = learned.get();
   size_t size = 0;
   const int error = compress(layout, *buffer, options, recognised, out.data(), capacity, size);
   if (error) {

@@ -4,6 +4,7 @@ The programs are filter_pool.cpp, filter_processes.cpp and library_threads.cpp o
 end with an error at the first broken promise.
 """
 
+import os
 import subprocess
 
 import pytest
@@ -15,23 +16,26 @@ from support.requirements import needs_packages, needs_programs
 pytestmark = needs_programs("g++")
 
 
-def output(program, *words):
-    done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, timeout=1200)
+def output(program, *words, **variables):
+    words = [program, *map(str, words)]
+    done = subprocess.run(words, env={**os.environ, **variables}, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0 and not done.stderr, f"{done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
 
-def test_a_pool_of_threads_runs_the_callback():
-    assert int(output(native_program("filter_pool"), 3).split()[0]) >= 100
+@pytest.mark.parametrize("learn", "01")
+def test_a_pool_of_threads_runs_the_callback(learn):
+    assert int(output(native_program("filter_pool"), 3, H5STZ_LEARN=learn).split()[0]) >= 100
 
 
 @pytest.mark.slow
 def test_a_pool_of_threads_under_the_thread_sanitizer():
-    output(native_program("filter_pool", "tsan"), 1)
+    output(native_program("filter_pool", "tsan"), 1, H5STZ_LEARN="1")
 
 
-def test_forks_ends_and_libraries_that_are_loaded_again():
-    lines = output(native_program("filter_processes"), 8).splitlines()
+@pytest.mark.parametrize("learn", "01")
+def test_forks_ends_and_libraries_that_are_loaded_again(learn):
+    lines = output(native_program("filter_processes"), 8, H5STZ_LEARN=learn).splitlines()
     assert [line.split()[0] for line in lines] == ["8", "8", "40", "200", "200"]
 
 

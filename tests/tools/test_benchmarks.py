@@ -27,6 +27,7 @@ PROGRAMS = [
     ("timing", ["--repeats", "1"], 2),
 ]
 SLOW = [
+    ("learning", ["--edge", "32", "--repeats", "1"], 3 * 3 + 3),
     ("ratio", ["--only", "whole"], 3),
     ("ratio", ["--only", "chunks"], 3),
     ("ratio", ["--only", "masked"], 6),

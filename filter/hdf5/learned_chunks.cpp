@@ -1,0 +1,65 @@
+#include "hdf5/learned_chunks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "base/common.h"
+#include "stz_learned.h"
+
+namespace stz::hdf5 {
+namespace {
+
+constexpr size_t most_kinds = 32;  // of datasets; a memory takes some 100 KiB
+
+struct Kind {
+  stz_layout layout;
+  std::vector<unsigned> client_data;
+  std::shared_ptr<stz_learned> learned;
+
+  bool is_of(const stz_layout& other, size_t count, const unsigned* values) const {
+    return layout.dtype == other.dtype && layout.byte_order == other.byte_order && layout.rank == other.rank &&
+           std::equal(layout.shape, layout.shape + layout.rank, other.shape) && client_data.size() == count &&
+           std::equal(client_data.begin(), client_data.end(), values);
+  }
+};
+
+// A thread that does not get the lock at once has no memory for its chunk. So a child of a process that forked never waits.
+std::mutex mutex;
+
+std::vector<Kind>& kinds() {
+  static auto* const all = new std::vector<Kind>;  // latest first; never freed, as chunks may be written while the process ends
+  return *all;
+}
+
+bool is_wanted() {
+  const char* const text = std::getenv("H5STZ_LEARN");
+  return text && !std::strcmp(text, "1");
+}
+
+}  // namespace
+
+std::shared_ptr<stz_learned> learned_of(const stz_layout& layout, size_t cd_count, const unsigned* cd_values) noexcept {
+  if (!is_wanted()) return nullptr;
+  try {
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock) return nullptr;
+    std::vector<Kind>& all = kinds();
+    const auto known = std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.is_of(layout, cd_count, cd_values); });
+    if (known != all.end()) {
+      std::rotate(all.begin(), known, known + 1);
+    } else {
+      std::shared_ptr<stz_learned> learned(stz_learned_create(), stz_learned_free);
+      if (!learned) return nullptr;
+      if (all.size() == most_kinds) all.pop_back();
+      all.insert(all.begin(), Kind{layout, {cd_values, cd_values + cd_count}, std::move(learned)});
+    }
+    return all.front().learned;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+}  // namespace stz::hdf5

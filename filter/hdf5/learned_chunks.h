@@ -1,0 +1,13 @@
+// What chunks teach each other (stz_learned): one memory for each kind of dataset that the process writes, with the same client data and
+// the same layout of chunks.
+#pragma once
+#include <memory>
+
+#include "stz.h"
+
+namespace stz::hdf5 {
+
+// The memory for chunks of a dataset; null if there is none, or if the variable H5STZ_LEARN does not ask for it (1).
+std::shared_ptr<stz_learned> learned_of(const stz_layout& layout, size_t cd_count, const unsigned* cd_values) noexcept;
+
+}  // namespace stz::hdf5
