@@ -48,7 +48,7 @@ def measured(path, edge, effort, repeats):
 
 
 def main():
-    parser = report.parser(__doc__, edge=128, repeats=3)
+    parser = report.parser(__doc__, edge=256, repeats=3)
     parser.add_argument("--effort", type=int, default=5)
     arguments = parser.parse_args()
     arrays = synthetic.volumes(arguments.edge)

@@ -3,9 +3,9 @@
  *
  * Most of the time of a small array goes into fitting its predictions. With a memory in stz_options.learned, an array takes predictions
  * that were fitted to earlier arrays, if these had the same levels and representation. Now and then an array is fitted too, more often if
- * that makes its stream shorter. Arrays of 16^3 to 64^3 samples compress up to three times as fast; streams get up to some percent longer.
- * Streams contain their parameters: every reader decodes them, and the bound holds. Their bytes depend on the arrays before them, until
- * stz_learned_fix.
+ * that makes its stream shorter. Arrays of 16^3 to 64^3 samples compress about one and a half times as fast; streams are about one percent
+ * longer. Streams contain their parameters: every reader decodes them, and the bound holds. Their bytes depend on the arrays before them,
+ * until stz_learned_fix.
  *
  * Use a memory for arrays of one kind: the same type, shape and options. Any number of threads may use it at the same time. It has no
  * effect with several layers, with efforts from 7 on, in rewritten arrays and in estimates. */
