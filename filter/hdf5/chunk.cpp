@@ -210,6 +210,7 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   const auto size = static_cast<size_t>(info.array_bytes);
   ChunkBuffer out(library, size);
   if (!out.data()) return out_of_memory(size, message);
+  out.expect_all(size);
   error = stz_environment_verify() ? stz_decompress_verified(*buffer, bytes, out.data(), size, stz_environment_threads(), nullptr)
                                    : stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
   if (error) {

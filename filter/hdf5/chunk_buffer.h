@@ -1,5 +1,7 @@
 // Memory of chunks, from the allocator of the library that will free it (a debug build of HDF5 has its own allocator).
 #pragma once
+#include <sys/mman.h>
+
 #include <cstdlib>
 
 #include "base/common.h"
@@ -16,6 +18,16 @@ class ChunkBuffer {
   ChunkBuffer& operator=(const ChunkBuffer&) = delete;
   void* data() const { return data_; }
 
+  // Asks for large pages if all of a large buffer of this size will be written. malloc gives each such buffer new pages, which the system
+  // clears one by one: that took 40 % of the time to read a chunk of 64 MiB.
+  void expect_all([[maybe_unused]] size_t size) {
+#if defined(MADV_HUGEPAGE)
+    constexpr uintptr_t large_page = uintptr_t{2} << 20, fewest = 4;
+    const auto begin = (reinterpret_cast<uintptr_t>(data_) + large_page - 1) / large_page * large_page;
+    const auto end = (reinterpret_cast<uintptr_t>(data_) + size) / large_page * large_page;
+    if (size >= fewest * large_page) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);  // may fail without harm
+#endif
+  }
   // Gives the buffer to the caller.
   void* take() {
     void* const data = data_;
