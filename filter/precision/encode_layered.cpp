@@ -200,7 +200,9 @@ Bytes encode_with_layer_bounds(const stz_layout& layout, const u8* data, const s
 
 Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& given) {
   stz_options options = given;
-  if (layer_bound_count(options) > 0) {
+  const bool has_layer_bounds = layer_bound_count(options) > 0;
+  if (options.layers > 1 || has_layer_bounds) options.learned = nullptr;
+  if (has_layer_bounds) {
     options.layers = 0;
     return encode_with_layer_bounds(layout, data, options);
   }

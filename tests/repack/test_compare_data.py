@@ -10,7 +10,6 @@ import h5stz
 from h5stz.files import compare_data
 
 
-
 def promise_is_kept(x, y, options, bound):
     """The judge: fractions, number by number."""
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
