@@ -24,6 +24,7 @@ int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void
     stz_options given;
     const int code = take_input(options, given);
     require(code == STZ_OK, code);
+    require(!learned->is_fixed(), STZ_ERROR_ARGUMENT);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
     train(*layout, static_cast<const u8*>(data), given, *learned);
   });

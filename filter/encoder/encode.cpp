@@ -140,10 +140,10 @@ Stream learned_stream(const Array& a, const Header& h, StreamRequest request, st
   const stz_learned::Turn turn = memory.next();
   request.learned = &turn.sets;
   Stream best = smallest_stream<Stream>(a, h, request);
-  fitted = best.learned || turn.is_fitted;
+  fitted = best.learned || turn.is_fitted || memory.is_unlike(best.size());
   if (best.learned) {  // no set suited the array
     memory.add(best.learned);
-  } else if (turn.is_fitted) {
+  } else if (fitted) {
     request.learned = nullptr;
     Stream own = smallest_stream<Stream>(a, h, request);
     memory.judge(best.size(), own.size());

@@ -2,7 +2,8 @@
 // arrays are fitted.
 //
 // Arrays take the predictions of earlier ones. Now and then one is fitted too: its streams with both tell what learned predictions cost,
-// and this decides how soon the next one is fitted.
+// and this decides how soon the next one is fitted. An array is also fitted if its stream is much longer or shorter than those of the
+// arrays that taught: the data have changed.
 #pragma once
 #include <atomic>
 #include <mutex>
@@ -18,12 +19,15 @@ struct stz_learned {
   };
   // What is to be done with the next array.
   Turn next() noexcept;
+  // Whether a stream of this length, with learned predictions, is unlike those of all arrays that taught.
+  bool is_unlike(double bytes) noexcept;
   // What an array taught; may be null.
   void add(std::shared_ptr<const stz::LearnedSet> set);
   // The sizes of an array's streams with learned predictions and with its own.
   void judge(double learned, double fitted) noexcept;
   // Nothing is learned any more.
   void fix() noexcept { fixed_ = true; }
+  bool is_fixed() const noexcept { return fixed_; }
 
  private:
   static constexpr size_t most_sets = 16;

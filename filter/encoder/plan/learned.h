@@ -32,6 +32,7 @@ struct LearnedSet {
   AxisOffsets offset{};
   bool edge = false;                // it was. The predictions are then those of the trial without it
   std::vector<LearnedLevel> level;  // level 0 first; the base level and coarser ones have none
+  double bytes = 0;                 // the length of the array's stream
 
   bool is_of(const Header& h) const { return sample == h.sample && quantizer == h.quantizer && transform == h.transform; }
 };

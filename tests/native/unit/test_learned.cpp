@@ -143,6 +143,21 @@ TEST(drifting_data_are_fitted_again) {
   CHECK(with < 1.02 * without, "%.0f bytes, %.0f without learning", with, without);
 }
 
+// Long after the data seemed settled, chunks of another kind follow.
+TEST(data_that_change_are_fitted_again) {
+  Random random(11);
+  const auto noise = [&] { return chunk<float>(random, STZ_F32, {16, 16, 16}, 3.0, 0.1); };
+  const auto smooth = [&] { return chunk<float>(random, STZ_F32, {16, 16, 16}, 1e-5, 1e4); };
+  const Memory learned = memory();
+  double with = 0, without = 0;
+  for (int k = 0; k < 110; k++) {
+    const Chunk one = k < 40 ? noise() : smooth();
+    without += double(compressed(one, options_of(STZ_ABSOLUTE, 1, nullptr)).size());
+    with += double(compressed(one, options_of(STZ_ABSOLUTE, 1, learned.get())).size());
+  }
+  CHECK(with < 1.05 * without, "%.0f bytes, %.0f without learning", with, without);
+}
+
 TEST(fixed_bytes_depend_on_the_array_alone) {
   const std::vector<Chunk> chunks = field(24);
   const Memory learned = memory();
@@ -200,6 +215,9 @@ TEST(wrong_arguments) {
   CHECK(stz_learned_train(learned.get(), nullptr, one.bytes.data(), &options) == STZ_ERROR_ARGUMENT);
   CHECK(stz_learned_train(learned.get(), &one.layout, nullptr, &options) == STZ_ERROR_ARGUMENT);
   CHECK(stz_learned_train(learned.get(), &one.layout, one.bytes.data(), nullptr) == STZ_ERROR_ARGUMENT);
+  const Memory fixed = memory();
+  stz_learned_fix(fixed.get());
+  CHECK(stz_learned_train(fixed.get(), &one.layout, one.bytes.data(), &options) == STZ_ERROR_ARGUMENT);
   options.bound = -1;
   CHECK(stz_learned_train(learned.get(), &one.layout, one.bytes.data(), &options) == STZ_ERROR_BOUND);
   stz_learned_fix(nullptr);
