@@ -196,7 +196,7 @@ void train(const stz_layout& layout, const u8* data, const stz_options& options,
   if (simple_stream<Stream>(a, options, h)) return;
   StreamRequest request = request_of(layout, options, {});
   request.layers = 1;
-  memory.add(smallest_stream<Stream>(a, h, request).learned);
+  require(memory.add(smallest_stream<Stream>(a, h, request).learned, true), STZ_ERROR_MEMORY);
 }
 
 SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_options& options) {

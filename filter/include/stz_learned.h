@@ -22,7 +22,8 @@ extern "C" {
 STZ_API stz_learned* stz_learned_create(void);
 
 /* Fits an array, at the effort of the options, and remembers its predictions. Writes no stream. A fixed memory is STZ_ERROR_ARGUMENT; the
- * other arguments and the errors are those of stz_compress. Precision layers have no effect. */
+ * other arguments and the errors are those of stz_compress. In a child of a process that forked while another thread used the memory,
+ * STZ_ERROR_MEMORY is possible. Precision layers have no effect. */
 STZ_API int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void* data, const stz_options* options);
 
 /* Ends learning. From now on the bytes of a stream depend on its array, the options and what was learned so far, and not on other arrays.
