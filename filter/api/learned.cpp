@@ -31,7 +31,7 @@ int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void
 }
 
 void stz_learned_fix(stz_learned* learned) {
-  if (learned) static_cast<void>(guarded([&] { learned->fix(); }));
+  if (learned) learned->fix();
 }
 
 void stz_learned_free(stz_learned* learned) { delete learned; }

@@ -135,21 +135,23 @@ std::optional<Out> simple_stream(const Array& a, const stz_options& options, Hea
   return {};
 }
 
-// The smallest stream with the predictions of earlier arrays, or with those that are fitted to this one.
+// The smallest stream with the predictions of earlier arrays, or with those that are fitted to this one. `fitted`: true at the call; false
+// afterwards if nothing was fitted.
 Stream learned_stream(const Array& a, const Header& h, StreamRequest request, stz_learned& memory, bool& fitted) {
   const stz_learned::Turn turn = memory.next();
   request.learned = &turn.sets;
   Stream best = smallest_stream<Stream>(a, h, request);
-  fitted = best.learned || turn.is_fitted || memory.is_unlike(best.size());
-  if (best.learned) {  // no set suited the array
+  if (!best.is_learned) {  // no set suited the array
     memory.add(best.learned);
-  } else if (fitted) {
-    request.learned = nullptr;
-    Stream own = smallest_stream<Stream>(a, h, request);
-    memory.judge(best.size(), own.size());
-    memory.add(own.learned);
-    keep_smaller(best, std::move(own));
+    return best;
   }
+  fitted = turn.is_fitted || memory.is_unlike(best.size());
+  if (!fitted) return best;
+  request.learned = nullptr;
+  Stream own = smallest_stream<Stream>(a, h, request);
+  memory.judge(best.size(), own.size());
+  memory.add(own.learned);
+  keep_smaller(best, std::move(own));
   return best;
 }
 

@@ -72,8 +72,12 @@ bool stz_learned::add(std::shared_ptr<const stz::LearnedSet> set, bool waits) {
   return true;
 }
 
-void stz_learned::fix() {
+void stz_learned::fix() noexcept {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock && !fixed_) fixed_sets_ = *sets_;
+  try {
+    if (lock && !fixed_) fixed_sets_ = *sets_;
+  } catch (...) {
+    fixed_sets_.clear();  // every array is fitted: its bytes still depend on nothing else
+  }
   fixed_ = true;
 }

@@ -29,7 +29,7 @@ struct stz_learned {
   // The lengths of an array's streams with learned predictions and with its own.
   void judge(double learned, double fitted) noexcept;
   // Nothing is learned any more.
-  void fix();
+  void fix() noexcept;
   bool is_fixed() const noexcept { return fixed_; }
 
  private:

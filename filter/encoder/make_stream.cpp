@@ -108,6 +108,7 @@ Out make_stream(const Plan<S>& plan) {
     sections.learned.sample = h.sample;
     sections.learned.quantizer = h.quantizer;
     sections.learned.transform = h.transform;
+    sections.out.is_learned = !fitted;
     sections.learned.bytes = sections.size() + double(front.size() + trailer.size());
     if (fitted && !sections.learned.level.empty()) sections.out.learned = std::make_shared<const LearnedSet>(std::move(sections.learned));
   }

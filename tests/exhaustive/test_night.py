@@ -46,6 +46,14 @@ def test_no_promise_is_broken_on_any_instruction_set(kind, tmp_path):
     assert kept["cases"] >= LONGER[kind]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["h5py", pytest.param("netcdf4", marks=needs_packages("netCDF4"))])
+def test_no_promise_is_broken_while_chunks_learn(kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("H5STZ_LEARN", "1")
+    assert night.main([str(tmp_path), "--cases", f"{kind}={LONGER[kind]}", "--seed", "2"]) == 0
+    assert night.State(tmp_path).kinds[kind]["cases"] >= LONGER[kind]
+
+
 def rewriting_under(allocator, count, directory, *words):
     """What a night of so many programs that rewrite reached, with an allocator in malloc's place; and what it said."""
     words = [sys.executable, night.__file__, directory, "--allocator", allocator, "--cases", f"rewriting={count}", *words]
@@ -61,6 +69,14 @@ def test_rewriting_keeps_bound_and_bits_under_every_allocator(allocator, tmp_pat
     kept, said = rewriting_under(allocator, count, tmp_path, "--jobs", "1")
     assert kept["violations"] == 0, said
     assert min(kept["seen"][f"{kind} program"] for kind in ("ordinary", "adversarial")) > count // 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("allocator", allocators.each())
+def test_rewriting_while_chunks_learn(allocator, tmp_path, monkeypatch):
+    monkeypatch.setenv("H5STZ_LEARN", "1")
+    kept, said = rewriting_under(allocator, REWRITING["fast"][allocator], tmp_path, "--jobs", "1")
+    assert kept["violations"] == 0, said
 
 
 @pytest.mark.parametrize("tier", [pytest.param(tier, marks=getattr(pytest.mark, tier)) for tier in ("slow", "night")])

@@ -79,9 +79,10 @@ def test_every_binary_object_is_read(make, path, full):
     getattr(given, "close", int)()
 
 
+@needs_packages("fsspec", "aiohttp")
 def test_ranges_of_a_file_of_fsspec_over_http(content, full):
-    fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
-    pytest.importorskip("aiohttp", reason="needs Python package aiohttp")
+    import fsspec
+
     with Server({"x.h5": content}) as server:
         with fsspec.filesystem("http").open(f"{server.url}/x.h5", block_size=1 << 14) as given, h5stz.open(given) as file:
             server.reset()
@@ -153,8 +154,10 @@ def test_a_pipe_cannot_be_read_at_any_position():
         h5stz.open(Pipe(b""))
 
 
+@needs_packages("fsspec")
 def test_a_file_of_fsspec_that_is_not_open_yet(path):
-    fsspec = pytest.importorskip("fsspec", reason="needs Python package fsspec")
+    import fsspec
+
     with pytest.raises(h5stz.StzTypeError, match=r"this OpenFile is not open yet: write `with fsspec\.open"):
         h5stz.open(fsspec.open(f"file://{path}"))
 

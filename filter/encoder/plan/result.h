@@ -9,7 +9,8 @@ namespace stz {
 
 struct Stream {
   Bytes bytes;
-  std::shared_ptr<const LearnedSet> learned;    // what was fitted to the array; null: nothing was
+  bool is_learned = false;                      // it took predictions of earlier arrays
+  std::shared_ptr<const LearnedSet> learned;    // else: what was fitted to the array; null: nothing was
   bool empty() const { return bytes.empty(); }  // the format cannot hold the stream
   double size() const { return double(bytes.size()); }
 };
