@@ -2,7 +2,8 @@
 // arrays are fitted.
 //
 // Arrays take the predictions of earlier ones. Now and then one is encoded in both ways: the lengths of its streams tell what learned
-// predictions cost. The less they cost, the later is the next such trial. If they cost much, all arrays between trials are fitted. An array
+// predictions cost. The less they cost, the later is the next such trial. If they cost more than 3 %,
+// trials are rarer again, and all arrays between them are fitted. An array
 // is also fitted if its stream is much longer or shorter than those of the arrays that taught: the data have changed.
 #pragma once
 #include <memory>
@@ -24,7 +25,7 @@ struct stz_learned {
   Turn next() noexcept;
   // Whether a stream of this length, with learned predictions, is unlike those of all arrays that taught.
   bool is_unlike(double bytes) noexcept;
-  // What an array taught; may be null. False if the memory cannot be used, see below. `waits`: tries for a while.
+  // Adds what an array taught; null adds nothing. Returns false if the lock is not free. With `waits`, tries for a while.
   bool add(std::shared_ptr<const stz::LearnedSet> set, bool waits = false);
   // The lengths of an array's streams with learned predictions and with its own.
   void judge(double learned, double fitted) noexcept;

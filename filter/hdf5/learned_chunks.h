@@ -1,5 +1,5 @@
-// What chunks teach each other (stz_learned): one memory for each kind of dataset that the process writes, with the same client data and
-// the same layout of chunks.
+// What chunks teach each other (stz_learned): one memory for each kind of dataset that the process writes. Datasets of
+// a kind have the same client data and the same layout of chunks. Only the 32 kinds written last are kept.
 #pragma once
 #include <memory>
 

@@ -30,7 +30,7 @@ struct LearnedSet {
   unsigned late_axes = 0;      // the axes that were candidates for offsets, as a mask
   bool edge_promised = false;  // a sample promised that edge mode would be smaller
   AxisOffsets offset{};
-  bool edge = false;                // it was. The predictions are then those of the trial without it
+  bool edge = false;                // edge mode was smaller; the predictions are still those of the trial without it
   std::vector<LearnedLevel> level;  // level 0 first; the base level and coarser ones have none
   double bytes = 0;                 // the length of the array's stream
 
