@@ -102,7 +102,7 @@ int stz_rewrite(const stz_layout* layout, const void* data, const stz_options* o
 int stz_rewrite_any(const stz_layout* layout, const void* data, const stz_options* options, const void* const* previous,
                     const size_t* previous_sizes, size_t count, void* out, size_t capacity, size_t* out_size) {
   if (out_size) *out_size = 0;
-  if (count > most_candidates || (count > 0 && (!previous || !previous_sizes))) return STZ_ERROR_ARGUMENT;
+  if (count > STZ_MAX_CANDIDATES || (count > 0 && (!previous || !previous_sizes))) return STZ_ERROR_ARGUMENT;
   std::vector<PreviousStream> streams;
   const int code = guarded([&] {
     for (size_t i = 0; i < count; i++) {

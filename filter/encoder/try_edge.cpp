@@ -14,8 +14,8 @@
 namespace stz {
 namespace {
 
-constexpr u64 fewest_probed = 256, most_probed = 2048, probed_share = 64;  // samples
-constexpr i64 probe_run = 8;                                               // adjacent samples along the last axis
+constexpr u64 fewest_probed = 256, most_probed = 2048, probed_edge_share = 64;  // samples
+constexpr i64 edge_probe_run = 8;                                               // adjacent samples along the last axis
 constexpr i64 reach = 3;
 constexpr int fewest_missed = 4;
 // Bits to say which candidate a sample is, and the largest share of the bits that edge mode may take. Different for flat arrays, in which
@@ -45,10 +45,10 @@ class EdgeProbe {
 
   bool promises() {
     if (!ways_) return false;
-    const u64 wanted = std::clamp(u64(n_[0] * stride_[0]) / probed_share, fewest_probed, most_probed);
-    const i64 run = n_[3] > 2 * reach ? std::min(probe_run, n_[3] - 2 * reach) : 1;
+    const u64 wanted = std::clamp(u64(n_[0] * stride_[0]) / probed_edge_share, fewest_probed, most_probed);
+    const i64 run = n_[3] > 2 * reach ? std::min(edge_probe_run, n_[3] - 2 * reach) : 1;
     u64 seed = 5;
-    for (u64 r = 0; r < wanted / u64(probe_run); r++) {
+    for (u64 r = 0; r < wanted / u64(edge_probe_run); r++) {
       if (missed_ >= enough_missed && hopeless()) return false;
       i64 first = 0;
       for (size_t a = 0; a < axes; a++) {

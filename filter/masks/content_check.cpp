@@ -19,7 +19,7 @@ u64 literal_bits(const std::vector<LiteralElement>& literals, u64 index) {
 
 // Calls f(i, j, k) for the rows of a box.
 template <class F>
-void for_box_rows(const Box& box, F f) {
+void for_block_rows(const Box& box, F f) {
   const Index& low = box.low;
   for_rows({low[0], low[1], low[2], 0}, {low[0] + box.size[0], low[1] + box.size[1], low[2] + box.size[2], 1}, f);
 }
@@ -63,7 +63,7 @@ void ContentCheck<S>::add(const Header& h, const GridPart<const S>& samples, con
   if (box.low == samples.box.low && box.size == samples.box.size)
     bytes(samples.data, box.size[0] * box.size[1] * box.size[2] * box.size[3]);
   else
-    for_box_rows(box, [&](i64 i, i64 j, i64 k) { bytes(samples.at(i, j, k, box.low[3]), box.size[3]); });
+    for_block_rows(box, [&](i64 i, i64 j, i64 k) { bytes(samples.at(i, j, k, box.low[3]), box.size[3]); });
 }
 
 template <class S>
@@ -86,7 +86,7 @@ void ContentCheck<S>::add_converted(const Header& h, const GridPart<const S>& sa
       store_bits(to + size_t(x - from) * width, component, width, !host_is_little);
     }
   };
-  for_box_rows(box, [&](i64 i, i64 j, i64 k) {
+  for_block_rows(box, [&](i64 i, i64 j, i64 k) {
     const S* row = samples.at(i, j, k, box.low[3]);
     const u8* kinds = special ? special->kinds.at(i, j, k, box.low[3]) : nullptr;
     u64 index = 0;  // of the row's first sample

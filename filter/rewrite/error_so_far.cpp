@@ -33,7 +33,7 @@ double largest_magnitude(const Rewrite& r, Change state) {
   return largest;
 }
 
-double finite(double bound) { return std::min(bound, std::numeric_limits<double>::max()); }
+double finite_bound(double bound) { return std::min(bound, std::numeric_limits<double>::max()); }
 
 double absolute_of_kept(const Rewrite& r, double relative) {
   return relative == 0 ? 0 : absolute_of(relative, largest_magnitude(r, Change::kept));
@@ -42,16 +42,16 @@ double absolute_of_kept(const Rewrite& r, double relative) {
 // The total error of written elements under a point-wise bound, in the unit of the data. `data` has the written values, whose magnitude is
 // at least |x| (1 - prior) for an original x.
 double absolute_of_written(const Rewrite& r) {
-  if (r.options.prior_bound == 0) return finite(r.options.bound * largest_magnitude(r, Change::fresh) * rounding_up);
+  if (r.options.prior_bound == 0) return finite_bound(r.options.bound * largest_magnitude(r, Change::fresh) * rounding_up);
   if (!(r.options.prior_bound < 1)) return STZ_UNKNOWN_BOUND;
   const double relative = accumulated(r.options, STZ_POINTWISE_RELATIVE);
-  return finite(relative / (1 - r.options.prior_bound) * largest_magnitude(r, Change::fresh) * rounding_up);
+  return finite_bound(relative / (1 - r.options.prior_bound) * largest_magnitude(r, Change::fresh) * rounding_up);
 }
 
 // Converts a point-wise bound to one in the unit of the data, so that it can be combined with the bound of kept elements.
 void make_absolute(Header& h, const Rewrite& r) {
   h.mode = STZ_ABSOLUTE;
-  h.bound = finite(h.bound * largest_magnitude(r, Change::fresh) * rounding_up);
+  h.bound = finite_bound(h.bound * largest_magnitude(r, Change::fresh) * rounding_up);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ double largest_bound(const Header& h, const u8* stream, bool relaxed) {
 
 double absolute_of(double relative, double largest_magnitude) {
   if (relative == 0 || largest_magnitude == 0) return 0;
-  return relative < 1 ? finite(relative / (1 - relative) * largest_magnitude * rounding_up) : STZ_UNKNOWN_BOUND;
+  return relative < 1 ? finite_bound(relative / (1 - relative) * largest_magnitude * rounding_up) : STZ_UNKNOWN_BOUND;
 }
 
 double largest_magnitude_of_all(const stz_layout& layout, const u8* data) {

@@ -28,7 +28,7 @@ class Rewriter {
  public:
   Rewriter(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& candidates)
       : layout_(layout), data_(data), options_(options), bytes_(size_t(array_bytes(layout))) {
-    require(element_count(layout) > 0 && candidates.size() <= most_candidates, STZ_ERROR_ARGUMENT);
+    require(element_count(layout) > 0 && candidates.size() <= STZ_MAX_CANDIDATES, STZ_ERROR_ARGUMENT);
     for (const PreviousStream& each : candidates) {
       const Header header = read_header(each.data, each.size);
       require(same_array(header.layout), STZ_ERROR_ARGUMENT);

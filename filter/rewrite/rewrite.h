@@ -12,8 +12,7 @@ namespace stz {
 // - the old stream, with patches for the changed elements;
 // - a new stream, with lossless patches for the kept elements that it does not reproduce;
 // - a lossless stream.
-// candidates: streams that the array may have been decoded from, at most most_candidates.
-constexpr size_t most_candidates = STZ_MAX_CANDIDATES;
+// candidates: streams that the array may have been decoded from, at most STZ_MAX_CANDIDATES.
 Bytes rewrite(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<PreviousStream>& candidates);
 
 }  // namespace stz

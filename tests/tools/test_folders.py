@@ -1,6 +1,8 @@
 """The folders of filter/ depend on each other in one direction only: the table says which may include which."""
 
+import os
 import re
+import subprocess
 
 import pytest
 
@@ -90,3 +92,18 @@ def test_structures_of_one_library_have_different_names():
 def test_the_binding_uses_public_headers_only():
     headers = re.findall(r'extern from "([^"]+)"', "".join(p.read_text() for p in sorted((ROOT / "cython").glob("*.px*"))))
     assert headers and all((FILTER / "include" / header).exists() for header in headers)
+
+
+@pytest.mark.slow
+def test_sources_of_the_codec_can_be_compiled_together(tmp_path):
+    """H5STZ_UNITY compiles eight sources at a time, and a new source changes which: names at file scope have to differ."""
+    alone = re.search(r"set\(fuzzed_otherwise (.*)\)", (FILTER / "cmake/core.cmake").read_text())[1].split()
+    folders = re.search(r"foreach\(folder ([^)]*)\)", (FILTER / "cmake/core.cmake").read_text())[1].split()
+    sources = [source for folder in folders for source in sorted((FILTER / folder).glob("*.cpp"))]
+    together = [source for source in sources if source.relative_to(FILTER).as_posix() not in alone]
+    assert len(together) > 50
+    unit = tmp_path / "all.cpp"
+    unit.write_text("".join(f'#include "{source}"\n' for source in together))
+    options = ["-std=c++20", "-fsyntax-only", f"-I{FILTER}", f"-I{FILTER / 'include'}", "-Wno-subobject-linkage", "-Wno-psabi"]
+    done = subprocess.run([os.environ.get("CXX", "c++"), *options, unit], capture_output=True, text=True)
+    assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "error" in line)

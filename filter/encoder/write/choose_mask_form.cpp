@@ -10,7 +10,7 @@ constexpr u64 row_step = 8;
 constexpr double regions_save = 0.02;    // share of the bits that regions must save, because they take longer
 constexpr double fewest_bits = 0.1;      // per sample, of scattered masks: with fewer most rows have none
 constexpr double learning = 40;          // bits to learn the models of scattered masks
-constexpr size_t surroundings = 6 * 27;  // contexts, as in MaskModels
+constexpr size_t surrounding_contexts = 6 * 27;  // contexts, as in MaskModels
 
 struct Counts {
   u32 of[2] = {};
@@ -49,7 +49,7 @@ MaskForm choose_mask_form(const BlockGeometry& g, const u8* specials) {
   u64 samples = 0, number = 0;
   for (int c = 0; c < g.classes.count; c++) samples += g.samples(g.classes.mask[c]);
   const u64 step = samples <= few_samples ? 1 : row_step;
-  Counts in[surroundings], all;
+  Counts in[surrounding_contexts], all;
   for (int c = 0; c < g.classes.count; c++) {
     const int cls = g.classes.mask[c];
     const i64 n = g.count(cls, 3);
