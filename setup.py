@@ -112,6 +112,7 @@ setup(
             include_dirs=["cython", "filter/include"],
             depends=[
                 "cython/stz.pxd",
+                "cython/learned.pxi",
                 "cython/options.pxi",
                 "cython/reader.pxi",
                 "cython/exports.map",

@@ -125,6 +125,12 @@ cdef fill_layout(stz_layout* layout, int dtype, int byte_order, tuple shape):
         layout.shape[<int>axis] = extent
 
 
+cdef check_size(Py_ssize_t bytes, int dtype, tuple shape):
+    if <size_t>bytes != stz_element_size(dtype) * <size_t>prod(shape):
+        raise ValueError("the buffer has another size than dtype and shape say")
+
+
+include "learned.pxi"
 include "options.pxi"
 
 
@@ -149,8 +155,7 @@ def compress(data, int dtype, int byte_order, tuple shape, Options options, prev
     try:
         PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
         try:
-            if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
-                raise ValueError("the buffer has another size than dtype and shape say")
+            check_size(view.len, dtype, shape)
             if previous is None:
                 with nogil:
                     code = stz_compress(&layout, view.buf, &given, out, capacity, &size)
@@ -197,8 +202,7 @@ def estimate(data, int dtype, int byte_order, tuple shape, Options options):
     result.struct_size = sizeof(result)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
-            raise ValueError("the buffer has another size than dtype and shape say")
+        check_size(view.len, dtype, shape)
         with nogil:
             code = stz_estimate(&layout, view.buf, &options.values, &result)
     finally:
@@ -263,8 +267,7 @@ def find_fill(data, int dtype, int byte_order, tuple shape, int mode, double bou
     fill_layout(&layout, dtype, byte_order, shape)
     PyObject_GetBuffer(data, &view, PyBUF_SIMPLE)
     try:
-        if <size_t>view.len != stz_element_size(dtype) * <size_t>prod(shape):
-            raise ValueError("the buffer has another size than dtype and shape say")
+        check_size(view.len, dtype, shape)
         with nogil:
             code = stz_find_missing_value(&layout, view.buf, &options)
     finally:

@@ -51,20 +51,24 @@ COUNTS = {
 cdef class Options:
     """Immutable options as numbers of the core: see stz_options in stz.h.
 
-    `fill`: None, or the bits of the fill value as an int. `numbers`: options of the table; missing ones are 0. All can be read as
-    attributes.
+    `fill`: None, or the bits of the fill value as an int. `learned`: None, or predictions to choose from. `numbers`: options of the table;
+    missing ones are 0. All can be read as attributes.
     """
 
     cdef stz_options values
+    cdef readonly Learned learned
 
-    def __init__(self, int mode, double bound, fill=None, *, layer_bounds=(), **numbers):
+    def __init__(self, int mode, double bound, fill=None, *, layer_bounds=(), Learned learned=None, **numbers):
         cdef int index
+        self.learned = learned
         memset(&self.values, 0, sizeof(stz_options))
         self.values.struct_size = sizeof(stz_options)
         self.values.mode = mode
         self.values.bound = bound
         self.values.has_fill = fill is not None
         self.values.fill = 0 if fill is None else fill
+        if learned is not None:
+            self.values.learned = learned.memory
         if len(layer_bounds) >= MAX_LAYERS:
             raise StzError(f"there are {len(layer_bounds)} layer bounds: at most {MAX_LAYERS - 1} are possible", STZ_ERROR_OPTION)
         for index in range(len(layer_bounds)):
@@ -102,7 +106,7 @@ cdef class Options:
     def fields(self):
         """All options as a dict: Options(**fields) makes an equal object."""
         numbers = {name: self.number(row)[0] for name, row in ROW_OF.items()}
-        return {"mode": self.mode, "bound": self.bound, "fill": self.fill, "layer_bounds": self.layer_bounds, **numbers}
+        return {"mode": self.mode, "bound": self.bound, "fill": self.fill, "layer_bounds": self.layer_bounds, "learned": self.learned, **numbers}
 
     def replace(self, **changes):
         """A copy with some options changed."""
@@ -122,13 +126,17 @@ cdef class Options:
 
     def pack(self):
         """The client data (tuple of ints) in the short form of docs/cd_values.md."""
-        return pack_words(&self.values, NULL)
+        return self.packed(NULL)
 
     def pack_full(self, int dtype, int byte_order, tuple shape):
         """The client data in the full form, for chunks of this type and shape."""
         cdef stz_layout layout
         fill_layout(&layout, dtype, byte_order, shape)
-        return pack_words(&self.values, &layout)
+        return self.packed(&layout)
+
+    cdef tuple packed(self, const stz_layout* layout):
+        words = pack_words(&self.values, layout)
+        return words if self.learned is None else with_learned(words, self.learned.memory)
 
     def text(self, int dtype):
         """The options as text. `dtype`: 0 if unknown."""
@@ -171,20 +179,17 @@ def parse_text(str text, int dtype):
 
 def parse(words):
     """Parses client data (a sequence of ints, any form) to Options.fields(). The full forms add dtype, byte_order and shape."""
-    cdef unsigned int values[STZ_CD_MAX_WORDS]
     cdef Options options = Options(0, 0)
     cdef stz_layout layout
     cdef char message[1024]
     cdef size_t index
-    cdef size_t count = len(words)
-    if count > STZ_CD_MAX_WORDS:
-        raise StzError(f"cd_values has {count} words, at most {STZ_CD_MAX_WORDS} are possible", STZ_ERROR_ARGUMENT)
-    for index in range(count):
-        values[index] = words[index]
+    cdef unsigned int values[STZ_CD_MAX_WORDS]
+    cdef size_t count = copy_words(words, values)
     cdef int code = stz_cd_values_parse(count, values, &options.values, &layout, message, sizeof(message))
     if code != STZ_OK:
         raise StzError((<bytes>message).decode(), code)
     result = options.fields()
+    result["learned"] = Learned.of_words(words)
     if layout.rank >= 0:
         result["dtype"] = layout.dtype
         result["byte_order"] = layout.byte_order

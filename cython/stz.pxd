@@ -41,6 +41,9 @@ cdef extern from "stz.h" nogil:
         int32_t reserved
         uint64_t* shape
 
+    ctypedef struct stz_learned:
+        pass
+
     ctypedef struct stz_options:
         size_t struct_size
         int32_t mode
@@ -51,6 +54,7 @@ cdef extern from "stz.h" nogil:
         int32_t bound_used
         double prior_bound
         double layer_bounds[6]
+        stz_learned* learned
 
     ctypedef struct stz_stream_info:
         size_t struct_size
@@ -166,3 +170,11 @@ cdef extern from "stz_cd_values.h" nogil:
     int stz_options_parse_text(const char* text, int32_t* dtype, stz_options* options, char* message, size_t message_size)
     int stz_options_print_text(const stz_options* options, int32_t dtype, char* text, size_t capacity, size_t* length,
                                char* message, size_t message_size)
+
+
+cdef extern from "stz_learned.h" nogil:
+    stz_learned* stz_learned_create()
+    int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void* data, const stz_options* options)
+    void stz_learned_free(stz_learned* learned)
+    int stz_cd_values_add_learned(const stz_learned* learned, unsigned int* words, size_t capacity, size_t* count)
+    stz_learned* stz_cd_values_learned(size_t count, const unsigned int* words)

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "api/cd_records.h"
 #include "base/message.h"
 #include "base/struct_size.h"
 #include "options/option_rules.h"
@@ -18,28 +19,10 @@
 namespace stz {
 namespace {
 
-// Positions of the words in the short form and the full forms.
-enum Word : size_t {
-  word_form,
-  word_mode,
-  word_bound_low,
-  word_bound_high,
-  word_packed,
-  word_fill_kind,
-  word_fill_low,
-  word_fill_high,
-  word_type,
-  word_dims
-};
-static_assert(word_dims == STZ_CD_FIXED_WORDS);
 constexpr size_t integer_form_word_packed = 4;
 
 // Most bytes of a chunk of form 104: the largest difference of pointers.
 constexpr u64 most_wide_bytes = ~u64{0} >> 1;
-
-constexpr u64 join(unsigned low, unsigned high) { return u64{high} << 32 | low; }
-constexpr unsigned low_word(u64 bits) { return static_cast<unsigned>(bits & 0xffffffffu); }
-constexpr unsigned high_word(u64 bits) { return static_cast<unsigned>(bits >> 32); }
 
 // The range of plausible bounds. If only the swapped words give such a number, the words were probably swapped.
 bool looks_like_a_bound(double value) { return value >= 1e-30 && value <= 1e30; }
@@ -94,12 +77,6 @@ int parse_fill(const unsigned* values, stz_options& options, Message& message) {
   return STZ_OK;
 }
 
-// The number of words that the extents take in a full form.
-size_t layout_words(const unsigned* values) {
-  const size_t rank = values[word_type] >> 16 & 0xff;
-  return values[word_form] == STZ_CD_FORM_FULL ? rank : 2 * rank;
-}
-
 int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Message& message) {
   const unsigned type = values[word_type];
   const unsigned rank = type >> 16 & 0xff;
@@ -131,35 +108,6 @@ int parse_layout(size_t count, const unsigned* values, stz_layout& layout, Messa
     }
     bytes *= extent;
     layout.shape[axis] = extent;
-  }
-  return STZ_OK;
-}
-
-// Parses the records of form 105: a tag, a number of words, then that many words.
-int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message) {
-  while (word < count) {
-    const unsigned tag = values[word];
-    const size_t words = word + 1 < count ? values[word + 1] : 0;
-    if (word + 2 > count || words > count - word - 2) {
-      message.set("cd_values word %zu begins a record that is cut short: it needs a tag, a number of words and these words", word);
-      return STZ_ERROR_ARGUMENT;
-    }
-    if (tag != STZ_CD_RECORD_LAYER_BOUNDS) {
-      message.set("cd_values word %zu is the tag %u of a record that this version does not know: update h5stz if it is newer", word, tag);
-      return STZ_ERROR_OPTION;
-    }
-    if (words % 2 || words < 2 || words > 2 * (STZ_MAX_LAYERS - 1) || options.layer_bounds[0] != 0) {
-      message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d bounds, in one record", word, words,
-                  STZ_MAX_LAYERS - 1);
-      return STZ_ERROR_OPTION;
-    }
-    for (size_t i = 0; i < words / 2; i++)
-      options.layer_bounds[i] = bit_cast_to<double>(join(values[word + 2 + 2 * i], values[word + 3 + 2 * i]));
-    if (layer_bound_count(options) != static_cast<int>(words / 2)) {
-      message.set("the layer bounds at cd_values word %zu are wrong: %s", word, rule_for_layer_bounds);
-      return STZ_ERROR_OPTION;
-    }
-    word += 2 + words;
   }
   return STZ_OK;
 }

@@ -181,7 +181,8 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
   StreamRequest request = request_of(layout, options, unknown_bits);
-  const bool learns = options.learned && request.effort <= most_learned_effort && request.layers <= 1 && unknown_bits.empty();
+  const bool learns = options.learned && options.learn != STZ_LEARN_NO && request.effort <= most_learned_effort && request.layers <= 1 &&
+                      unknown_bits.empty();
   bool fitted = true;
   Stream best = learns ? learned_stream(a, h, request, *options.learned, fitted) : smallest_stream<Stream>(a, h, request);
   if (fitted && request.effort > default_effort) {

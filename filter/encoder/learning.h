@@ -19,6 +19,7 @@ struct stz_learned {
     bool is_fitted = true;  // the array is fitted, also if there are sets
   };
   stz_learned() : sets_(std::make_unique<stz::LearnedSets>()) {}
+  explicit stz_learned(stz::LearnedSets sets) : sets_(std::make_unique<stz::LearnedSets>()), fixed_(true), fixed_sets_(std::move(sets)) {}
   ~stz_learned();
 
   // What is to be done with the next array.
@@ -32,6 +33,8 @@ struct stz_learned {
   // Nothing is learned any more.
   void fix() noexcept;
   bool is_fixed() const noexcept { return fixed_; }
+  // What was learned; nobody may add to it.
+  const stz::LearnedSets& sets() const noexcept { return fixed_ ? fixed_sets_ : *sets_; }
 
  private:
   static constexpr size_t most_sets = 16;

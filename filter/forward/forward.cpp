@@ -53,6 +53,9 @@ STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_learned_train,
             (learned, layout, data, options))
 STZ_FORWARD(void, void(), stz_learned_fix, (stz_learned * learned), (learned))
 STZ_FORWARD(void, void(), stz_learned_free, (stz_learned * learned), (learned))
+STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_cd_values_add_learned,
+            (const stz_learned* learned, unsigned* words, size_t capacity, size_t* count), (learned, words, capacity, count))
+STZ_FORWARD(stz_learned*, nullptr, stz_cd_values_learned, (size_t count, const unsigned* words), (count, words))
 STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_estimate,
             (const stz_layout* layout, const void* data, const stz_options* options, stz_size_estimate* result),
             (layout, data, options, result))

@@ -180,7 +180,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
   stz_find_missing_value(&layout, *buffer, &options);
   if (const int threads = stz_environment_threads()) options.threads = threads;  // the user of the program decides, not the file
   if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
-  const std::shared_ptr<stz_learned> learned = learned_of(layout, cd_count, cd_values);
+  const std::shared_ptr<stz_learned> learned = options.learn == STZ_LEARN_NO ? nullptr : learned_of(layout, cd_count, cd_values);
   options.learned = learned.get();
   size_t size = 0;
   const int error = compress(layout, *buffer, options, recognised, out.data(), capacity, size);

@@ -2,10 +2,13 @@
 // versions print the errors of nested calls.
 #include "hdf5/dataset.h"
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "base/element_type.h"
 #include "stz_cd_values.h"
+#include "stz_learned.h"
 
 namespace stz::hdf5 {
 namespace {
@@ -138,9 +141,14 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   if (given.rank >= 0 && given.rank != layout.rank) options.append_axis = 0;  // the same for its growing axis
   if (!options.has_fill && !take_fill_value(library, properties, type, element, options, message)) return false;
 
+  using Learned = std::unique_ptr<stz_learned, decltype(&stz_learned_free)>;
+  const bool of_such_chunks = given.rank < 0 || (given.dtype == layout.dtype && given.rank == layout.rank &&
+                                                 std::equal(given.shape, given.shape + given.rank, layout.shape));
+  const Learned learned(of_such_chunks ? stz_cd_values_learned(filter.count, filter.values) : nullptr, stz_learned_free);
   unsigned words[STZ_CD_MAX_WORDS];
   size_t count = 0;
   if (stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS, &count, message.text, sizeof message.text) != STZ_OK) return false;
+  if (learned) stz_cd_values_add_learned(learned.get(), words, STZ_CD_MAX_WORDS, &count);  // no room, or no memory: none then
   if (library.H5Pmodify_filter(properties, STZ_FILTER_ID, filter.flags, count, words) < 0) {
     message.set("internal error: the client data cannot be written back; please report it");
     return false;

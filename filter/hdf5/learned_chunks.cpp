@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/common.h"
+#include "stz_cd_values.h"
 #include "stz_learned.h"
 
 namespace stz::hdf5 {
@@ -34,24 +35,37 @@ std::vector<Kind>& kinds() {
   return *all;
 }
 
+// The client data were parsed without an error.
+bool has_predictions(size_t count, const unsigned* values) {
+  if (count <= STZ_CD_FIXED_WORDS || values[0] != STZ_CD_FORM_RECORDS) return false;
+  const size_t rank = values[STZ_CD_FIXED_WORDS - 1] >> 16 & 0xff;
+  for (size_t word = STZ_CD_FIXED_WORDS + 2 * rank; word + 1 < count; word += 2 + size_t{values[word + 1]})
+    if (values[word] == STZ_CD_RECORD_LEARNED) return true;
+  return false;
+}
+
 bool is_wanted() {
   const char* const text = std::getenv("H5STZ_LEARN");
-  return text && !std::strcmp(text, "1");
+  return !text || std::strcmp(text, "0");
 }
 
 }  // namespace
 
 std::shared_ptr<stz_learned> learned_of(const stz_layout& layout, size_t cd_count, const unsigned* cd_values) noexcept {
-  if (!is_wanted()) return nullptr;
+  const bool given = has_predictions(cd_count, cd_values);
+  if (!given && !is_wanted()) return nullptr;
+  const auto make = [&] {
+    return std::shared_ptr<stz_learned>(given ? stz_cd_values_learned(cd_count, cd_values) : stz_learned_create(), stz_learned_free);
+  };
   try {
     const std::unique_lock lock(mutex, std::try_to_lock);
-    if (!lock) return nullptr;
+    if (!lock) return given ? make() : nullptr;  // given predictions decide the bytes of every chunk
     std::vector<Kind>& all = kinds();
     const auto known = std::find_if(all.begin(), all.end(), [&](const Kind& kind) { return kind.is_of(layout, cd_count, cd_values); });
     if (known != all.end()) {
       std::rotate(all.begin(), known, known + 1);
     } else {
-      std::shared_ptr<stz_learned> learned(stz_learned_create(), stz_learned_free);
+      std::shared_ptr<stz_learned> learned = make();
       if (!learned) return nullptr;
       if (all.size() == most_kinds) all.pop_back();
       all.insert(all.begin(), Kind{layout, {cd_values, cd_values + cd_count}, std::move(learned)});

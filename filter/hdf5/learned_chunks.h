@@ -7,7 +7,8 @@
 
 namespace stz::hdf5 {
 
-// The memory for chunks of a dataset; null if there is none, or if the variable H5STZ_LEARN does not ask for it (1).
+// The memory for chunks of a dataset: that of its client data, or else what the process has learned. Null if there is none, or if the
+// variable H5STZ_LEARN turns the latter off (0).
 std::shared_ptr<stz_learned> learned_of(const stz_layout& layout, size_t cd_count, const unsigned* cd_values) noexcept;
 
 }  // namespace stz::hdf5

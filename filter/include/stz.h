@@ -168,6 +168,12 @@ typedef enum stz_check {
   STZ_CHECK_DECODE = 1
 } stz_check;
 
+/* Whether arrays may take predictions that were fitted to others (stz_learned.h). */
+typedef enum stz_learn {
+  STZ_LEARN_YES = 0, /* if there is a memory: that of the options, or one that the HDF5 filter has for each kind of dataset */
+  STZ_LEARN_NO = 1   /* every array is fitted: its bytes depend on nothing else */
+} stz_learn;
+
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
  *
  * This structure never grows, so that it can be part of others. It describes any dense array; stz_options says how to compress it. */
@@ -213,9 +219,11 @@ typedef struct stz_options {
   int32_t enhance;      /* stz_enhance. Provisional */
   int32_t check;        /* stz_check */
   stz_learned* learned; /* stz_learned. Provisional */
+  int32_t learn;        /* stz_learn. Provisional */
+  int32_t reserved;     /* 0 */
 } stz_options;
 #define STZ_OPTIONS_INIT \
-  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL}
+  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0}
 
 /* The contents of a stream's header. "If patched" is about streams with parts that were written again (`patches`), over a base. */
 typedef struct stz_stream_info {

@@ -23,16 +23,17 @@ extern "C" {
 #define STZ_CD_FORM_WIDE 104u    /* full, with two words for each extent: chunks of 4 GiB and more */
 #define STZ_CD_FORM_RECORDS 105u /* 104, with or without a layout, and records after it */
 
-#define STZ_CD_FIXED_WORDS 9         /* words of the full forms before the extents */
-#define STZ_CD_RECORD_LAYER_BOUNDS 1 /* the tag of stz_options.layer_bounds: two words for each */
-/* the length of the longest form */
-#define STZ_CD_MAX_WORDS (STZ_CD_FIXED_WORDS + 2 * STZ_MAX_RANK + 2 + 2 * (STZ_MAX_LAYERS - 1))
+#define STZ_CD_FIXED_WORDS 9              /* words of the full forms before the extents */
+#define STZ_CD_RECORD_LAYER_BOUNDS 1      /* the tag of stz_options.layer_bounds: two words for each */
+#define STZ_CD_RECORD_LEARNED 2           /* the tag of predictions that chunks choose from (stz_learned.h) */
+#define STZ_CD_MAX_WORDS 256              /* of any form. h5py reads no more */
 #define STZ_CD_MAX_THREADS 255            /* largest number of threads that client data hold */
 #define STZ_CD_MAX_DECIMALS 400u          /* largest e of the integer form */
 #define STZ_MAX_CHUNK_BYTES 0xffffffffull /* of form 103, and of HDF5 files without 64-bit chunks */
 
 /* Reads options from the `count` words at `values`: one of the forms 101 to 105, or no words (the defaults).
  * options: an output; set its struct_size first.
+ * Predictions are skipped; stz_cd_values_learned reads them.
  * layout: gets the chunk's type and shape if the form (103 to 105) has them, else rank -1. May be NULL.
  * message: gets a text of up to message_size bytes, including the final 0: empty without an error, else it names the wrong word and says
  *   what to do. May be NULL.
@@ -42,7 +43,7 @@ STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_option
                                 size_t message_size);
 
 /* Writes options as words to `out` and sets *count to their number. The form is 103, or 104 if the chunk has 4 GiB or more, or 101 in its
- * shortest spelling if `layout` is NULL, or 105 if the options have layer bounds.
+ * shortest spelling if `layout` is NULL, or 105 if the options have layer bounds. stz_cd_values_add_learned adds predictions.
  * capacity: the number of words that `out` holds; STZ_CD_MAX_WORDS always suffices.
  * message: as for stz_cd_values_parse.
  * Errors: STZ_ERROR_CAPACITY, with the number of words that are needed in *count; or the code with which stz_cd_values_parse would
@@ -53,8 +54,8 @@ STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* lay
 
 /* Reads options from text, such as "absolute=1e-3,block=region,append_axis=0": KEY=VALUE (or KEY:VALUE), separated by commas, in any order.
  * The text has exactly one bound: absolute=B, pointwise_relative=R or lossless. It may have fill_value=X, dtype=f4, block=region,
- * threads=N, effort=N, layers=N, layer_bounds=B/B, append_axis=N (the first axis is 0), integers=lossy, content_check=no, enhance=strict
- * and check=yes, with the meaning that they have in Python (h5stz.STZ). Numbers become the nearest double, in every locale.
+ * threads=N, effort=N, layers=N, layer_bounds=B/B, append_axis=N (the first axis is 0), integers=lossy, content_check=no, enhance=strict,
+ * check=yes and learn=no, with the meaning that they have in Python (h5stz.STZ). Numbers become the nearest double, in every locale.
  *
  * dtype: the type of the dataset (stz_dtype), or 0 if it is not known; gets the type in the text. A fill value needs it. May be NULL.
  *

@@ -30,6 +30,18 @@ STZ_API int stz_learned_train(stz_learned* learned, const stz_layout* layout, co
  * No thread may use the memory during this call. It may be NULL. */
 STZ_API void stz_learned_fix(stz_learned* learned);
 
+/* Adds the predictions of a memory to the client data of a dataset. The bytes of a chunk then depend on the chunk and the client data
+ * alone, in every process that writes it. Readers ignore the predictions. learned: the oldest predictions for which there is no room are
+ * left out. Nobody may train it during this call. NULL: no chunk learns from others. words, count: client data of any form, which become
+ * those of form 105. Predictions that they have are replaced. capacity: the words that `words` can hold: STZ_CD_MAX_WORDS always suffices.
+ * Errors: STZ_ERROR_CAPACITY, with the number of words that are needed in *count; those of stz_cd_values_parse; STZ_ERROR_MEMORY. The words
+ *   are as before then. */
+STZ_API int stz_cd_values_add_learned(const stz_learned* learned, unsigned* words, size_t capacity, size_t* count);
+
+/* Returns a new memory with the predictions of client data, which is fixed (stz_learned_fix). Returns NULL if client data have none, if
+ * these are damaged, or if memory is short. Trust: the words may come from a damaged or hostile file. */
+STZ_API stz_learned* stz_cd_values_learned(size_t count, const unsigned* words);
+
 /* Frees a memory, after the last call that uses it. It may be NULL. */
 STZ_API void stz_learned_free(stz_learned* learned);
 

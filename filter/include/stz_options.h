@@ -11,7 +11,7 @@
 #define STZ_OPTIONS_H
 
 #define STZ_OPTIONS(X)                                     \
-  X(block, 0, 6, 0, 2, 0, 1, "default|region|throughput")  \
+  X(block, 0, 5, 0, 2, 0, 1, "default|region|throughput")  \
   X(threads, 8, 8, 1, 255, 0, 0, "")                       \
   X(effort, 16, 4, 1, 9, 0, 0, "")                         \
   X(layers, 24, 3, 1, STZ_MAX_LAYERS, 0, 1, "")            \
@@ -19,6 +19,7 @@
   X(integers, 20, 1, 0, 1, 0, 1, "lossless|lossy")         \
   X(content_check, 21, 2, 0, 2, 0, 0, "|no|yes")           \
   X(enhance, 6, 2, 0, 3, 0, 1, "none|relaxed|strict|both") \
-  X(check, 23, 1, 0, 1, 0, 0, "no|yes")
+  X(check, 23, 1, 0, 1, 0, 0, "no|yes")                    \
+  X(learn, 5, 1, 0, 1, 0, 0, "yes|no")
 
 #endif

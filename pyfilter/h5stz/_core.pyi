@@ -65,10 +65,28 @@ ERROR_CODES: dict[str, int]
 ERROR_TEXTS: dict[int, str]
 H5_REASONS: dict[str, tuple[int, str]]
 
+class Learned:
+    @staticmethod
+    def of_words(words: Sequence[int]) -> Learned | None: ...
+    @staticmethod
+    def train(
+        arrays: Sequence[BytesLike], dtype: int, byte_order: int, shape: tuple[int, ...], options: Options
+    ) -> Learned: ...
+    def words(self) -> tuple[int, ...]: ...
+
 class Options:
     def __init__(
-        self, mode: int, bound: float, fill: int | None = None, *, layer_bounds: Sequence[float] = (), **numbers: int
+        self,
+        mode: int,
+        bound: float,
+        fill: int | None = None,
+        *,
+        layer_bounds: Sequence[float] = (),
+        learned: Learned | None = None,
+        **numbers: int,
     ) -> None: ...
+    @property
+    def learned(self) -> Learned | None: ...
     @property
     def mode(self) -> int: ...
     @property

@@ -158,6 +158,8 @@ class Options(ctypes.Structure):
         ("enhance", ctypes.c_int32),
         ("check", ctypes.c_int32),
         ("learned", ctypes.c_void_p),
+        ("learn", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
     def __init__(self, **values):

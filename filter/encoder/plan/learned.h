@@ -39,4 +39,9 @@ struct LearnedSet {
 
 using LearnedSets = std::vector<std::shared_ptr<const LearnedSet>>;
 
+// The sets as bytes. Oldest ones are left out if there would be more than `most_bytes`.
+Bytes write_sets(const LearnedSets& sets, size_t most_bytes);
+// Reads what write_sets() wrote. Fails if the bytes are damaged.
+LearnedSets read_sets(const u8* bytes, size_t size);
+
 }  // namespace stz

@@ -131,6 +131,7 @@ def with_measured(
     shape = checked_chunks(chunks, scan.source)
     # Where layers are cut is of no use before the bound is known, nor is a check of what is not stored.
     plain = settings.replace(layer_bounds=(), check=0)
+    settings = settings.replace(learn=_core.CHOICES["learn"][False])  # what is measured here has to hold in the file
     if kind == "ratio":
         return settings.replace(bound=ratio_bound(number, scan.source, extremes, plain, shape))
     # With layers another way to code may be the shorter one, with other values.

@@ -1,0 +1,51 @@
+#include "api/cd_records.h"
+
+#include "options/option_rules.h"
+#include "stz_cd_values.h"
+
+namespace stz {
+
+size_t layout_words(const unsigned* values) {
+  const size_t rank = values[word_type] >> 16 & 0xff;
+  return values[word_form] == STZ_CD_FORM_FULL ? rank : 2 * rank;
+}
+
+int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message) {
+  bool has_learned = false;
+  while (word < count) {
+    const unsigned tag = values[word];
+    const size_t words = word + 1 < count ? values[word + 1] : 0;
+    if (word + 2 > count || words > count - word - 2) {
+      message.set("cd_values word %zu begins a record that is cut short: it needs a tag, a number of words and these words", word);
+      return STZ_ERROR_ARGUMENT;
+    }
+    if (tag == STZ_CD_RECORD_LEARNED) {  // read_sets() checks its words; if they are damaged, every chunk is fitted
+      if (has_learned) {
+        message.set("cd_values word %zu begins a second record of predictions: give one", word);
+        return STZ_ERROR_OPTION;
+      }
+      has_learned = true;
+      word += 2 + words;
+      continue;
+    }
+    if (tag != STZ_CD_RECORD_LAYER_BOUNDS) {
+      message.set("cd_values word %zu is the tag %u of a record that this version does not know: update h5stz if it is newer", word, tag);
+      return STZ_ERROR_OPTION;
+    }
+    if (words % 2 || words < 2 || words > 2 * (STZ_MAX_LAYERS - 1) || options.layer_bounds[0] != 0) {
+      message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d bounds, in one record", word, words,
+                  STZ_MAX_LAYERS - 1);
+      return STZ_ERROR_OPTION;
+    }
+    for (size_t i = 0; i < words / 2; i++)
+      options.layer_bounds[i] = bit_cast_to<double>(join(values[word + 2 + 2 * i], values[word + 3 + 2 * i]));
+    if (layer_bound_count(options) != static_cast<int>(words / 2)) {
+      message.set("the layer bounds at cd_values word %zu are wrong: %s", word, rule_for_layer_bounds);
+      return STZ_ERROR_OPTION;
+    }
+    word += 2 + words;
+  }
+  return STZ_OK;
+}
+
+}  // namespace stz
