@@ -1,11 +1,11 @@
-"""What small chunks gain from the chunks before them (H5STZ_LEARN=1): writing through h5py, with and without, in turns.
+"""What small chunks gain from other chunks: writing through h5py with every chunk fitted (learn=no), with predictions of the
+chunks before (the default), and with predictions that are trained on the data first (`data=`, `chunks=`), in turns.
 
 Chunks of each size of generated volumes and, with a directory, of the float fields in it. Times are processor time of h5py's
-`create_dataset` into memory, the least of the repeats. Each repeat is a new process: what is learned ends with it.
+`STZ` and `create_dataset` into memory, the least of the repeats. Each repeat is a new process: what is learned ends with it.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -19,32 +19,39 @@ import h5stz
 from shared import fields, report, synthetic
 
 EDGES = (64, 32, 16)
+WAYS = ("fitted", "learned", "trained")
 MOST = 64 << 20  # bytes of a field
 
 
-def write(path, edge, effort):
+def write(path, edge, effort, way):
     """Prints seconds and bytes of a dataset of chunks of edge^3 samples."""
     array = np.load(path)
     chunks = tuple(min(edge, extent) for extent in array.shape)
     bound = fields.RELATIVE * fields.value_range(array)
     with h5py.File("x", "w", driver="core", backing_store=False) as file:
         start = time.process_time()
-        made = file.create_dataset("x", data=array, chunks=chunks, **h5stz.STZ(absolute=bound, effort=effort))
+        more = {"data": array, "chunks": chunks} if way == "trained" else {"learn": way == "learned"}
+        made = file.create_dataset("x", data=array, chunks=chunks, **h5stz.STZ(absolute=bound, effort=effort, **more))
         file.flush()
         print(json.dumps({"seconds": time.process_time() - start, "bytes": made.id.get_storage_size()}))
 
 
 def measured(path, edge, effort, repeats):
-    """{"0" or "1": [seconds, bytes]} by H5STZ_LEARN."""
+    """{way: (seconds, bytes)}."""
     found = {}
     for _ in range(repeats):
-        for learn in "01":
-            words = [sys.executable, __file__, "--write", path, str(edge), str(effort)]
-            done = subprocess.run(words, env={**os.environ, "H5STZ_LEARN": learn}, check=True, capture_output=True, text=True)
-            run = json.loads(done.stdout)
-            least = min(run["seconds"], found.get(learn, (run["seconds"],))[0])
-            found[learn] = (least, run["bytes"])
+        for way in WAYS:
+            words = [sys.executable, __file__, "--write", path, str(edge), str(effort), way]
+            run = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+            least = min(run["seconds"], found.get(way, (run["seconds"],))[0])
+            found[way] = (least, run["bytes"])
     return found
+
+
+def gain(run, seconds, size):
+    """Speed and bytes of a run over those of another."""
+    yield "speed", seconds / run[0]
+    yield "bytes", run[1] / size
 
 
 def main():
@@ -61,21 +68,21 @@ def main():
             np.save(path, array[: max(1, MOST // array[0].nbytes)])
             for edge in EDGES:
                 runs = measured(path, edge, arguments.effort, arguments.repeats)
-                (before, plain), (after, learned) = runs["0"], runs["1"]
-                records.append({"field": name, "chunk": f"{edge}^3", "speed": before / after, "bytes": learned / plain})
-    columns = {"field": "{field}", "chunk": "{chunk}", "speed with H5STZ_LEARN=1 over without": "{speed:.2f}"}
-    report.table(records, columns | {"bytes over without": "{bytes:.4f}"})
+                seconds, size = runs["fitted"]
+                gains = {f"{way} {what}": value for way in WAYS[1:] for what, value in gain(runs[way], seconds, size)}
+                records.append({"field": name, "chunk": f"{edge}^3"} | gains)
+    gains = list(records[0])[2:]
+    columns = {f"{gain} over fitted": f"{{{gain}:.3f}}" for gain in gains}
     for edge in EDGES:
-        means = {
-            key: report.geometric_mean([r[key] for r in records if r["chunk"] == f"{edge}^3"]) for key in ("speed", "bytes")
-        }
+        of_edge = [record for record in records if record["chunk"] == f"{edge}^3"]
+        means = {gain: report.geometric_mean([record[gain] for record in of_edge]) for gain in gains}
         records.append({"field": "mean", "chunk": f"{edge}^3"} | means)
-        print(f"{edge}^3: {means['speed']:.2f} times the speed, {means['bytes']:.4f} of the bytes (geometric means)")
+    report.table(records, {"field": "{field}", "chunk": "{chunk}"} | columns)
     report.finish(arguments, records, report.Checks(have_targets=False))
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--write"]:
-        write(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+        write(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
     else:
         main()

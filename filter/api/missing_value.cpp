@@ -1,5 +1,7 @@
 // Searches for an undeclared fill value; stz.h has the rule.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
 #include "base/element_type.h"
@@ -18,37 +20,48 @@ constexpr double least_distance_in_ranges = 2;
 // A value closer than a few bounds needs no mask: it is coded in a few bits anyway.
 constexpr double least_distance_in_bounds = 16;
 
-struct Sample {
-  double value;
-  u64 bits;
+// Integers that are ordered as the values. Minus zero comes before zero, which makes no difference: the other one is never far away.
+template <class Value>
+struct Ordered {
+  using Bits = std::conditional_t<sizeof(Value) == 8, u64, std::conditional_t<sizeof(Value) == 4, u32, u16>>;
+  using Key = std::make_signed_t<Bits>;
+  static constexpr Bits top = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
+
+  static Key key(Bits bits) {
+    if constexpr (std::is_floating_point_v<Value>) return Key(bits & top ? bits ^ Bits(~top) : bits);
+    return Key(std::is_signed_v<Value> ? bits : Bits(bits ^ top));
+  }
+  static Bits bits(Key key) {
+    const Bits b = Bits(key);
+    if constexpr (std::is_floating_point_v<Value>) return b & top ? Bits(b ^ Bits(~top)) : b;
+    return std::is_signed_v<Value> ? b : Bits(b ^ top);
+  }
+  static double value(Key key) { return static_cast<double>(bit_cast_to<Value>(bits(key))); }
 };
 
-template <class Value>
-Sample read(const void* data, u64 index, bool swap) {
-  using Bits = std::conditional_t<sizeof(Value) == 8, u64, std::conditional_t<sizeof(Value) == 4, u32, u16>>;
-  const u64 bits = load_bits(static_cast<const u8*>(data) + index * sizeof(Value), sizeof(Value), swap);
-  return {static_cast<double>(bit_cast_to<Value>(static_cast<Bits>(bits))), bits};
-}
-
 // The distance of the candidate from all other values; 0 if it is not a missing value.
-double distance_if_missing(const Sample* samples, u64 count, const Sample& candidate) {
-  u64 occurrences = 0;
-  for (u64 i = 0; i < count; ++i) occurrences += samples[i].bits == candidate.bits;
-  if (occurrences < least_occurrences) return 0;
-  double low = INFINITY, high = -INFINITY;  // of all other values
-  for (u64 i = 0; i < count; ++i) {
-    if (samples[i].bits == candidate.bits) continue;
-    low = std::fmin(low, samples[i].value);
-    high = std::fmax(high, samples[i].value);
+template <class Value>
+double distance_if_missing(const typename Ordered<Value>::Key* keys, u32 count, typename Ordered<Value>::Key candidate) {
+  using Key = typename Ordered<Value>::Key;
+  u32 occurrences = 0;
+  for (u32 i = 0; i < count; ++i) occurrences += keys[i] == candidate;
+  if (occurrences < least_occurrences || occurrences == count) return 0;
+  Key lowest = std::numeric_limits<Key>::max(), highest = std::numeric_limits<Key>::min();  // of all other values
+  for (u32 i = 0; i < count; ++i) {
+    lowest = std::min(lowest, keys[i] == candidate ? std::numeric_limits<Key>::max() : keys[i]);
+    highest = std::max(highest, keys[i] == candidate ? std::numeric_limits<Key>::min() : keys[i]);
   }
+  const double low = Ordered<Value>::value(lowest), high = Ordered<Value>::value(highest), value = Ordered<Value>::value(candidate);
   const double range = high - low;
-  const double distance = candidate.value < low ? low - candidate.value : candidate.value - high;
+  const double distance = value < low ? low - value : value - high;
   const bool missing = range > 0 && distance > least_distance_in_ranges * range;
   return missing ? distance : 0;
 }
 
 template <class Value>
 void search(const stz_layout& layout, const void* data, stz_options& options) {
+  using Order = Ordered<Value>;
+  using Key = typename Order::Key;
   u64 count = 1;
   for (int axis = 0; axis < layout.rank; ++axis) count *= layout.shape[axis];
   // Golden-ratio steps spread the samples evenly and do not align with any axis.
@@ -56,26 +69,28 @@ void search(const stz_layout& layout, const void* data, stz_options& options) {
   const u64 step = count <= sampled_at_most ? 1 : static_cast<u64>(static_cast<double>(count) * 0.6180339887498949) | 1;
   const bool swap = swapped(layout);
 
-  Sample samples[sampled_at_most];
-  u64 taken = 0, lowest = 0, highest = 0;
+  Key keys[sampled_at_most];
+  u32 taken = 0;
   for (u64 i = 0, index = 0; i < sampled; ++i, index += step) {
     if (index >= count) index -= count;  // once is enough: the step is below `count`, or 1
-    const Sample sample = read<Value>(data, index, swap);
-    if (!std::isfinite(sample.value)) continue;
-    samples[taken] = sample;
-    if (sample.value < samples[lowest].value) lowest = taken;
-    if (sample.value > samples[highest].value) highest = taken;
-    ++taken;
+    const u64 bits = load_bits(static_cast<const u8*>(data) + index * sizeof(Value), sizeof(Value), swap);
+    keys[taken] = Order::key(static_cast<typename Order::Bits>(bits));
+    taken += std::isfinite(Order::value(keys[taken]));
   }
   if (taken == 0) return;
+  Key lowest = keys[0], highest = keys[0];
+  for (u32 i = 0; i < taken; ++i) {
+    lowest = std::min(lowest, keys[i]);
+    highest = std::max(highest, keys[i]);
+  }
 
-  const double below = distance_if_missing(samples, taken, samples[lowest]);
-  const double above = distance_if_missing(samples, taken, samples[highest]);
+  const double below = distance_if_missing<Value>(keys, taken, lowest);
+  const double above = distance_if_missing<Value>(keys, taken, highest);
   const double distance = std::fmax(below, above);
   const double needed = options.mode == STZ_ABSOLUTE ? least_distance_in_bounds * options.bound : 0;
   if (distance > needed) {
     options.has_fill = 1;
-    options.fill = samples[above > below ? highest : lowest].bits;
+    options.fill = Order::bits(above > below ? highest : lowest);
   }
 }
 

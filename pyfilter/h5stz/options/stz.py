@@ -31,6 +31,7 @@ from h5stz.options.option_checks import (
 )
 from h5stz.options.resolved import MEASURED, Resolved, bound_for, of_text, settings_of, with_measured, with_nothing_found
 from h5stz.options.settings import Settings
+from h5stz.options.training import with_predictions
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
 
@@ -209,6 +210,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         settings = settings.replace(fill=fill)
         if scan is not None and measured:
             settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
+        if source is not None and chunks is not None:
+            settings = with_predictions(settings, source, chunks)
         self._set(Resolved(settings, asked, dataset_dtype, origin))
 
     @staticmethod

@@ -1,0 +1,86 @@
+"""Predictions for small chunks, trained on chunks of the data that will be stored (docs/decisions/19-learned-predictions.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from h5stz import _core, elements, slabs
+from h5stz.elements import Array
+from h5stz.options.settings import Settings
+from h5stz.slabs import ArraySource, Box
+
+MOST_SAMPLES = 1 << 19  # of a chunk: in larger ones, fitting takes little of the time
+FEWEST_SAMPLES = 1 << 9
+FEWEST_CHUNKS = 48  # of a dataset: training takes as long as compressing 10 to 30 chunks
+_TRAINED = ((1 << 13, 12), (1 << 16, 8), (MOST_SAMPLES, 5))  # chunks of up to this many samples: client data hold as many sets
+_JUDGED = 4  # further chunks
+_MOST_LOSS = 0.02  # bytes that predictions may cost
+_MOST_SHARE = 0.005  # of the bytes of the dataset that predictions may take
+_HIGHEST_EFFORT = 6  # higher ones fit every chunk
+_LEARN = _core.CHOICES["learn"]
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+def with_predictions(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> Settings:
+    """The settings with predictions trained on chunks of the data; as they are where that would not pay.
+
+    Args:
+        settings: the settings, with their bound.
+        source: the data as they will be stored. Arrays of dask are not trained on: each chunk might compute all of them.
+        chunks: the shape of the chunks, one extent for each axis.
+    """
+    if not _may_pay(settings, source, chunks):
+        return settings
+    count = next(sets for most, sets in _TRAINED if math.prod(chunks) <= most)
+    boxes = _spread_boxes(source.shape, chunks, 2 * count + _JUDGED)
+    judged = [_samples(source, box, settings) for box in boxes[:_JUDGED]]
+    own = sum(len(settings.encode(each)) for each in judged)
+    if own / _JUDGED * _count(source.shape, chunks) * _MOST_SHARE < 4 * _core.CD_MAX_WORDS:
+        return settings
+    found: list[tuple[int, Settings]] = []
+    for begin in (_JUDGED, _JUDGED + count):
+        trained = _trained(settings, [_samples(source, box, settings) for box in boxes[begin : begin + count]])
+        found.append((sum(len(trained.encode(each)) for each in judged), trained))
+        if found[-1][0] < (1 + _MOST_LOSS / 2) * own:
+            break
+    size, best = min(found, key=lambda each: each[0])
+    return best if size <= (1 + _MOST_LOSS) * own else settings
+
+
+def _may_pay(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> bool:
+    learns = settings.learn == _LEARN[True] and settings.learned is None and settings.layers <= 1 and not settings.layer_bounds
+    return (
+        learns
+        and settings.effort <= _HIGHEST_EFFORT
+        and len(chunks) == len(source.shape)
+        and FEWEST_SAMPLES <= math.prod(chunks) <= MOST_SAMPLES
+        and _count(source.shape, chunks) >= FEWEST_CHUNKS
+        and not hasattr(source, "dask")
+    )
+
+
+def _count(shape: Sequence[int], chunks: Sequence[int]) -> int:
+    """The number of whole chunks."""
+    return math.prod(size // extent for size, extent in zip(shape, chunks, strict=True))
+
+
+def _spread_boxes(shape: Sequence[int], chunks: Sequence[int], wanted: int) -> list[Box]:
+    """Boxes of different whole chunks. Any of them in a row are spread over the data."""
+    grid = [size // extent for size, extent in zip(shape, chunks, strict=True)]
+    count = math.prod(grid)
+    places = dict.fromkeys(int((0.5 + k * _GOLDEN) % 1 * count) for k in range(4 * wanted))
+    first = [np.unravel_index(place, grid) for place in list(places)[:wanted]]
+    return [tuple(slice(int(i) * n, (int(i) + 1) * n) for i, n in zip(place, chunks, strict=True)) for place in first]
+
+
+def _samples(source: ArraySource, box: Box, settings: Settings) -> Array:
+    return np.ascontiguousarray(elements.stored(slabs.piece(source, box), settings.fill))
+
+
+def _trained(settings: Settings, arrays: Sequence[Array]) -> Settings:
+    code, byte_order = elements.element_type(arrays[0].dtype)
+    samples = [elements.as_bytes(each) for each in arrays]
+    return settings.replace(learned=_core.Learned.train(samples, code, byte_order, arrays[0].shape, settings))
