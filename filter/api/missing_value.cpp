@@ -27,13 +27,16 @@ struct Ordered {
   using Key = std::make_signed_t<Bits>;
   static constexpr Bits top = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
 
+  // Turns the order of negative numbers round. Without a branch, as signs may be hard to predict.
+  static Bits mirrored(Bits bits) { return Bits(bits ^ (Bits(Key(bits) >> (8 * sizeof(Bits) - 1)) & Bits(~top))); }
+
   static Key key(Bits bits) {
-    if constexpr (std::is_floating_point_v<Value>) return Key(bits & top ? bits ^ Bits(~top) : bits);
+    if constexpr (std::is_floating_point_v<Value>) return Key(mirrored(bits));
     return Key(std::is_signed_v<Value> ? bits : Bits(bits ^ top));
   }
   static Bits bits(Key key) {
     const Bits b = Bits(key);
-    if constexpr (std::is_floating_point_v<Value>) return b & top ? Bits(b ^ Bits(~top)) : b;
+    if constexpr (std::is_floating_point_v<Value>) return mirrored(b);
     return std::is_signed_v<Value> ? b : Bits(b ^ top);
   }
   static double value(Key key) { return static_cast<double>(bit_cast_to<Value>(bits(key))); }
@@ -72,7 +75,7 @@ void search(const stz_layout& layout, const void* data, stz_options& options) {
   Key keys[sampled_at_most];
   u32 taken = 0;
   for (u64 i = 0, index = 0; i < sampled; ++i, index += step) {
-    if (index >= count) index -= count;  // once is enough: the step is below `count`, or 1
+    index -= count & (u64{0} - u64{index >= count});  // once is enough: the step is below `count`, or 1. A branch would be hard to predict
     const u64 bits = load_bits(static_cast<const u8*>(data) + index * sizeof(Value), sizeof(Value), swap);
     keys[taken] = Order::key(static_cast<typename Order::Bits>(bits));
     taken += std::isfinite(Order::value(keys[taken]));
