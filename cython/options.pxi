@@ -195,3 +195,11 @@ def parse(words):
         result["byte_order"] = layout.byte_order
         result["shape"] = tuple([layout.shape[index] for index in range(<size_t>layout.rank)])
     return result
+
+
+def without_learned(words):
+    """The same client data without predictions."""
+    meaning = parse(words)
+    layout = [meaning.pop(name, None) for name in ("dtype", "byte_order", "shape")]
+    options = Options(**{**meaning, "learned": None})
+    return options.pack() if layout[2] is None else options.pack_full(*layout)

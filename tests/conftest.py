@@ -117,3 +117,9 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("not run on this host")
         for reason, count in sorted(reasons.items()):
             terminalreporter.write_line(f"{count} {'test' if count == 1 else 'tests'}: {reason}")
+
+
+@pytest.fixture
+def every_chunk_fitted(monkeypatch):
+    """The filter learns nothing, so that its chunks are those of compress(), also in programs that a test starts."""
+    monkeypatch.setenv("H5STZ_LEARN", "0")

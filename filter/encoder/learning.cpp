@@ -43,12 +43,11 @@ stz_learned::Turn stz_learned::next() noexcept {
 }
 
 bool stz_learned::is_unlike(double bytes) noexcept {
-  if (fixed_) return false;
+  const double alike = fixed_ ? 2 : 1.25;  // a memory that is fixed does not follow the data: chunks would be fitted again and again
+  const auto is_alike = [&](const auto& set) { return bytes < alike * set->bytes && set->bytes < alike * bytes; };
+  if (fixed_) return std::none_of(fixed_sets_.begin(), fixed_sets_.end(), is_alike);
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return false;
-  constexpr double alike = 1.25;
-  return std::none_of(sets_->begin(), sets_->end(),
-                      [&](const auto& set) { return bytes < alike * set->bytes && set->bytes < alike * bytes; });
+  return lock && std::none_of(sets_->begin(), sets_->end(), is_alike);
 }
 
 void stz_learned::judge(double learned, double fitted) noexcept {

@@ -64,6 +64,7 @@ def test_an_axis_that_the_array_does_not_have():
         h5stz.compress(series(), absolute=1.0, append_axis=3)
 
 
+@pytest.mark.usefixtures("every_chunk_fitted")
 @pytest.mark.parametrize("chunk", [(8, 24, 30), (8, 10, 30), (5, 24, 30)], ids=str)
 def test_frame_by_frame_through_hdf5(tmp_path, chunk):
     """Every frame in a session of its own: the bound of each sample is used once, also in chunks that stay incomplete."""

@@ -139,6 +139,7 @@ def test_only_sampled_chunks_are_read(volume):
 @pytest.mark.parametrize(
     "options", [{"relative": 1e-3}, {"relative": 1e-3, "fill_value": 5.0}, {"pointwise_relative": 1e-2}], ids=str
 )
+@pytest.mark.usefixtures("every_chunk_fitted")
 def test_datasets(volume, tmp_path, chunks, options):
     """The chunks of the file, and what a file with them takes."""
     with h5py.File(tmp_path / "x.h5", "w") as file:

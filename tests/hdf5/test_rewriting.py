@@ -108,6 +108,7 @@ def test_parts_that_are_written_with_what_was_read_change_nothing(tmp_path):
     assert piecewise.stored_bytes(task.path) == size
 
 
+@pytest.mark.usefixtures("every_chunk_fitted")
 @pytest.mark.parametrize("depth", [4, 12])
 def test_growth_along_a_known_axis_costs_nothing(depth, tmp_path):
     task = make_task(tmp_path, BOUNDS["absolute"], (depth, 40, 48), append_axis=0)
@@ -118,6 +119,7 @@ def test_growth_along_a_known_axis_costs_nothing(depth, tmp_path):
         assert piecewise.stored_bytes(task.path) <= 1.02 * piecewise.stored_bytes(whole.path)
 
 
+@pytest.mark.usefixtures("every_chunk_fitted")
 def test_other_data_of_the_same_shape_pay_nothing(tmp_path):
     """A program that reads a dataset, computes, and writes another one: the bytes of a program that has read nothing."""
     task = make_task(tmp_path, BOUNDS["absolute"], (4, 40, 48))

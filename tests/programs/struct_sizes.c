@@ -124,6 +124,12 @@ static void check_added_options(void) {
   EXPECT(compress_with(&options) == STZ_OK);
   options.check = STZ_CHECK_DECODE + 1;
   EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.check = STZ_CHECK_NONE;
+
+  options.learn = STZ_LEARN_NO;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.learn = STZ_LEARN_NO + 1;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
 }
 
 static void check_estimate(void) {

@@ -209,6 +209,7 @@ def test_the_import_says_that_the_plugin_is_missing(tmp_path):
     assert "ImportError" in done.stderr and "libh5stz.so" in done.stderr and "pip install" in done.stderr
 
 
+@pytest.mark.usefixtures("every_chunk_fitted")
 def test_the_same_chunks_for_every_number_of_threads(monkeypatch):
     field, found = fields.random_field((40, 64, 50), 4, 1).astype("f4"), set()
     asked = [(environment, None) for environment in (None, "1", "2", "3", "7", "0", "many", "-2", "9999999999")]

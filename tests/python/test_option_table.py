@@ -15,8 +15,8 @@ from h5stz.options.stz import Options
 from h5stz.xarray import writing
 from h5stz.zarr.codec_options import CodecOptions
 
-#: Of zarr's codecs: chunks do not grow there.
-NOT_IN_ZARR = {"append_axis"}
+#: Of zarr's codecs: chunks do not grow there, and learn nothing.
+NOT_IN_ZARR = {"append_axis", "learn"}
 
 
 def given(name):

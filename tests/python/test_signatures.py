@@ -24,7 +24,7 @@ OPTIONS = {
         "fill_value",
         "block",
     ),
-    *("threads", "effort", "layers", "layer_bounds", "enhance", "append_axis", "content_check", "integers", "check"),
+    *("threads", "effort", "layers", "layer_bounds", "enhance", "append_axis", "content_check", "integers", "check", "learn"),
 }
 
 

@@ -158,6 +158,7 @@ def test_files_that_xarray_closed_are_opened_again(path, tmp_path):
             assert before[0].identical(before[1].load())
 
 
+@pytest.mark.usefixtures("every_chunk_fitted")
 def test_groups_and_file_objects(tmp_path, path):
     make(tmp_path / "a.nc", group="run/1")
     with opened(tmp_path / "a.nc", group="run/1", level=1) as read, opened(path, level=1) as expected:

@@ -73,6 +73,7 @@ def test_a_climate_file(tmp_path):
 @pytest.mark.parametrize(
     "options", [{"absolute": 0.01}, {"pointwise_relative": 1e-3}, {"psnr": 60}, {"lossless": True}], ids=str
 )
+@pytest.mark.usefixtures("every_chunk_fitted")
 def test_bounds_hold_and_streams_are_those_of_the_filter(options, tmp_path):
     chunks = (32, 32, 64)  # the last ones reach beyond the end
     data = {"data": SMOOTH, "maxshape": (None,) * 3, "fillvalue": 7, "chunks": (5, 50, 60), "compression": "gzip"}

@@ -66,7 +66,7 @@ def args(**given: Any) -> None:
     """
     chunks, variables, as_json = given.pop("chunks"), given.pop("variables"), given.pop("as_json")
     full: tuple[int, ...] | None = None
-    resolved = _resolved(given)
+    resolved = _resolved(given, chunks)
     if chunks:
         dtype = resolved.resolved.dtype
         if dtype is None:
@@ -99,7 +99,7 @@ def _print(resolved: STZ, full: tuple[int, ...] | None, lines: dict[str, str]) -
         print(lines["run"])
 
 
-def _resolved(given: dict[str, Any]) -> STZ:
+def _resolved(given: dict[str, Any], chunks: tuple[int, ...] | None) -> STZ:
     """The STZ of the parameters of `h5stz args`."""
     text, dtype, data = given.pop("text"), _dtype(given.pop("dtype")), given.pop("data")
     wanted = bounds_given(given) | given
@@ -117,7 +117,7 @@ def _resolved(given: dict[str, Any]) -> STZ:
         return STZ(**cast(Options, wanted | {"dtype": dtype}))
     with opened_source(data[0]) as file:
         found = dataset_with_samples(file, data[1], shown_name(data[0]))
-        return STZ(**cast(Options, wanted | {"data": found}))
+        return STZ(**cast(Options, wanted | {"data": found, "chunks": chunks}))
 
 
 def _dtype(text: str | None) -> np.dtype[Any] | None:

@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsFloat
 
@@ -220,6 +220,7 @@ class _Repack:
                 return False
         if decision.drops_layers:
             return self._store_shorter(dataset, place, stored_type, decision)
+        decision = replace(decision, options=decision.options.trained(dataset, decision.chunks))
         made = _create(dataset, place, stored_type, decision)
         with self.meter.share(path, array_bytes(dataset)) as add:
             for offset, stream in self._streams(dataset, decision):

@@ -11,6 +11,7 @@ from decimal import Decimal
 from h5stz import _core
 
 _LARGEST_WORD = 2**32 - 1
+_MOST_OF_H5REPACK = 20  # numbers
 
 
 def integer_words(words: tuple[int, ...]) -> tuple[int, ...]:
@@ -33,6 +34,8 @@ def integer_words(words: tuple[int, ...]) -> tuple[int, ...]:
 def lines(words: tuple[int, ...], variables: Sequence[str] = ()) -> dict[str, str]:
     """What to type for each program, as a dict from its name to a command line.
 
+    h5repack takes no more than 20 numbers: its line has no predictions.
+
     Args:
         words: client data, as of STZ.filter_options, or in the full form.
         variables: names of the datasets to compress; none: all of them.
@@ -48,7 +51,8 @@ def lines(words: tuple[int, ...], variables: Sequence[str] = ()) -> dict[str, st
         cdo = f"printf '%s\\n' {settings} > filter.txt; cdo -f nc4 setfilter,filename=filter.txt IN.nc OUT.nc"
     else:
         cdo = f"cdo -f nc4 --filter {_quoted(specification)} copy IN.nc OUT.nc"
-    repack = f"{prefix}UD={identifier},0,{len(words)},{values}"
+    few = words if len(words) <= _MOST_OF_H5REPACK else _core.without_learned(words)
+    repack = f"{prefix}UD={identifier},0,{len(few)},{','.join(map(str, few))}"
     pack = " ".join(f"-F {_quoted(f'{variable},{specification}')}" for variable in variables or ["*"])
     return {
         "h5repack": f"h5repack -f {_quoted(repack)} IN.h5 OUT.h5",

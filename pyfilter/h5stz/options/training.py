@@ -1,4 +1,4 @@
-"""Predictions for small chunks, trained on chunks of the data that will be stored (docs/decisions/19-learned-predictions.md)."""
+"""Predictions for small chunks, trained on the data that will be stored (docs/decisions/19-learned-predictions.md)."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ FEWEST_SAMPLES = 1 << 9
 FEWEST_CHUNKS = 48  # of a dataset: training takes as long as compressing 10 to 30 chunks
 _TRAINED = ((1 << 13, 12), (1 << 16, 8), (MOST_SAMPLES, 5))  # chunks of up to this many samples: client data hold as many sets
 _JUDGED = 4  # further chunks
+_LARGEST_SOURCE_CHUNK = 16  # chunks
 _MOST_LOSS = 0.02  # bytes that predictions may cost
 _MOST_SHARE = 0.005  # of the bytes of the dataset that predictions may take
 _HIGHEST_EFFORT = 6  # higher ones fit every chunk
@@ -59,7 +60,14 @@ def _may_pay(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> 
         and FEWEST_SAMPLES <= math.prod(chunks) <= MOST_SAMPLES
         and _count(source.shape, chunks) >= FEWEST_CHUNKS
         and not hasattr(source, "dask")
+        and _reads_little(source, math.prod(chunks))
     )
+
+
+def _reads_little(source: ArraySource, samples: int) -> bool:
+    """False if chunks of the source are so large that reading some samples would decode much of it."""
+    stored = getattr(source, "stored_chunks", getattr(source, "chunks", None))
+    return not isinstance(stored, tuple) or math.prod(stored) <= _LARGEST_SOURCE_CHUNK * samples
 
 
 def _count(shape: Sequence[int], chunks: Sequence[int]) -> int:

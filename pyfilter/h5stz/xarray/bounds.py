@@ -48,7 +48,8 @@ def resolve(requests: Mapping[Hashable, Request]) -> dict[Hashable, STZ]:
     resolved = {}
     for name, request in requests.items():
         try:
-            resolved[name] = _relative(request, found[name]) if name in relative else _plain(request)
+            options = _relative(request, found[name]) if name in relative else _plain(request)
+            resolved[name] = options.trained(request.array, request.chunks)
         except StzError as error:
             raise error.within(f"variable {name!r}") from None
     return resolved

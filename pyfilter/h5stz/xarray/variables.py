@@ -96,6 +96,14 @@ class StoredArray:
     def __getitem__(self, box: Any) -> Array:
         return np.asarray(self._encoded(box).values)
 
+    @property
+    def stored_chunks(self) -> tuple[int, ...] | None:
+        """The shape of the parts in which the numbers are read or computed; None if they are in memory."""
+        if self._variable._in_memory:
+            return None
+        blocks = self._variable.chunks
+        return self.shape if blocks is not None else tuple(self._variable.encoding.get("chunksizes") or self.shape)
+
     def blocks(self) -> Iterable[Any] | None:
         """The dask blocks as delayed arrays, or None without dask. They are not fused, so that variables share blocks."""
         if self._variable.chunks is None:

@@ -36,6 +36,7 @@ struct Dataset {
     layout.shape[0] = z, layout.shape[1] = y, layout.shape[2] = x;
     options.mode = mode;
     options.bound = bound;
+    options.learn = STZ_LEARN_NO;  // chunks are compared with those of stz_compress
     CHECK(stz_cd_values_pack(&options, &layout, words, STZ_CD_MAX_WORDS, &count, nullptr, 0) == STZ_OK);
   }
   size_t samples() const { return size_t(layout.shape[0] * layout.shape[1] * layout.shape[2]); }
