@@ -12,6 +12,7 @@
 #include "encoder/represent/choose_axis_map.h"
 #include "encoder/smallest_stream.h"
 #include "options/option_rules.h"
+#include "stz_learned.h"
 
 namespace stz {
 namespace {

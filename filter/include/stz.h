@@ -168,12 +168,6 @@ typedef enum stz_check {
   STZ_CHECK_DECODE = 1
 } stz_check;
 
-/* Whether arrays may take predictions that were fitted to others (stz_learned.h). */
-typedef enum stz_learn {
-  STZ_LEARN_YES = 0, /* if there is a memory: that of the options, or one that the HDF5 filter has for each kind of dataset */
-  STZ_LEARN_NO = 1   /* every array is fitted: its bytes depend on nothing else */
-} stz_learn;
-
 /* Type and shape of an array: contiguous, in C order (the last axis varies fastest).
  *
  * This structure never grows, so that it can be part of others. It describes any dense array; stz_options says how to compress it. */

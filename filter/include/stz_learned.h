@@ -18,6 +18,12 @@
 extern "C" {
 #endif
 
+/* Whether arrays may take predictions that were fitted to others. */
+typedef enum stz_learn {
+  STZ_LEARN_YES = 0, /* if there is a memory: that of the options, or one that the HDF5 filter has for each kind of dataset */
+  STZ_LEARN_NO = 1   /* every array is fitted: its bytes depend on nothing else */
+} stz_learn;
+
 /* Returns a new memory, or NULL if there is no room for it. */
 STZ_API stz_learned* stz_learned_create(void);
 

@@ -9,7 +9,7 @@ namespace {
 constexpr double feature_units = 2048, ridge = 1e-3;
 constexpr int limits[] = {8, 16, 24, 32};  // in relaxation_units
 constexpr double enough = 0.95;            // share of the largest limit's gain in decibels
-constexpr size_t fewest_in_set = 256;     // sets with fewer samples get weights of 0
+constexpr size_t fewest_in_set = 256;      // sets with fewer samples get weights of 0
 
 using Matrix = std::vector<double>;  // n x n, by rows
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "stz_learned.h"
 #include "stz_reader.h"
 
 #define LATER(type)         \

@@ -7,9 +7,9 @@ namespace {
 
 constexpr u64 few_samples = 1 << 13;  // in smaller blocks all rows are examined
 constexpr u64 row_step = 8;
-constexpr double regions_save = 0.02;    // share of the bits that regions must save, because they take longer
-constexpr double fewest_bits = 0.1;      // per sample, of scattered masks: with fewer most rows have none
-constexpr double learning = 40;          // bits to learn the models of scattered masks
+constexpr double regions_save = 0.02;            // share of the bits that regions must save, because they take longer
+constexpr double fewest_bits = 0.1;              // per sample, of scattered masks: with fewer most rows have none
+constexpr double learning = 40;                  // bits to learn the models of scattered masks
 constexpr size_t surrounding_contexts = 6 * 27;  // contexts, as in MaskModels
 
 struct Counts {

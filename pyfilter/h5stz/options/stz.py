@@ -204,21 +204,21 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
         settings = _without_data(kind, number, given, None if source is None else len(source.shape))
-        if chunks is not None and dataset_dtype is not None:
-            self._look_at_chunks(chunks, dataset_dtype, source)
+        self._look_at_chunks(chunks, dataset_dtype, source)
         scan = None if source is None else Scan(source, exact=measured)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = settings.replace(fill=fill)
         if scan is not None and measured:
             settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
-        if source is not None and chunks is not None:
-            settings = with_predictions(settings, source, chunks)
+        settings = with_predictions(settings, source, chunks)
         self._set(Resolved(settings, asked, dataset_dtype, origin))
 
     @staticmethod
-    def _look_at_chunks(chunks: tuple[int, ...], dtype: DType, source: ArraySource | None) -> None:
+    def _look_at_chunks(chunks: tuple[int, ...] | None, dtype: DType | None, source: ArraySource | None) -> None:
         """Warns about tiny chunks, unless one chunk holds all of the data."""
-        valid = isinstance(chunks, tuple) and all(isinstance(extent, int) and extent > 0 for extent in chunks)
+        if not isinstance(chunks, tuple) or dtype is None:
+            return
+        valid = all(isinstance(extent, int) and extent > 0 for extent in chunks)
         whole = source is not None and chunks == tuple(source.shape)
         if valid and not whole and (source is None or len(chunks) == len(source.shape)):
             warn_if_small(chunks, dtype, stacklevel=4)
@@ -371,7 +371,9 @@ def _without_data(kind: str, number: float, given: Mapping[str, Any], rank: int 
     layers = given["layers"]
     cuts = checked_layer_bounds(given["layer_bounds"], layers)
     one_by_one = {**given, "layers": 1 if cuts else layers}
-    numbers = {name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"}
+    numbers: dict[str, Any] = {
+        name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"
+    }
     numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers or 1)
     mode = _core.MODES["absolute" if kind in MEASURED else kind]
     return Settings(mode, number, layer_bounds=cuts, **numbers)

@@ -25,15 +25,15 @@ _LEARN = _core.CHOICES["learn"]
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def with_predictions(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> Settings:
+def with_predictions(settings: Settings, source: ArraySource | None, chunks: Sequence[int] | None) -> Settings:
     """The settings with predictions trained on chunks of the data; as they are where that would not pay.
 
     Args:
         settings: the settings, with their bound.
-        source: the data as they will be stored. Arrays of dask are not trained on: each chunk might compute all of them.
-        chunks: the shape of the chunks, one extent for each axis.
+        source: the data as they will be stored; None: not known. Arrays of dask are not used, as each chunk might compute all.
+        chunks: the shape of the chunks; None: not known.
     """
-    if not _may_pay(settings, source, chunks):
+    if source is None or chunks is None or not _may_pay(settings, source, chunks):
         return settings
     count = next(sets for most, sets in _TRAINED if math.prod(chunks) <= most)
     boxes = _spread_boxes(source.shape, chunks, 2 * count + _JUDGED)
@@ -57,6 +57,7 @@ def _may_pay(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> 
         learns
         and settings.effort <= _HIGHEST_EFFORT
         and len(chunks) == len(source.shape)
+        and all(isinstance(extent, int) and extent > 0 for extent in chunks)
         and FEWEST_SAMPLES <= math.prod(chunks) <= MOST_SAMPLES
         and _count(source.shape, chunks) >= FEWEST_CHUNKS
         and not hasattr(source, "dask")

@@ -11,6 +11,7 @@
 #include "hdf5/hdf5_abi.h"
 #include "stz.h"
 #include "stz_cd_values.h"
+#include "stz_learned.h"
 #include "unit.h"
 
 extern "C" const void* H5PLget_plugin_info();
