@@ -25,7 +25,8 @@ from h5stz.type_words import described
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
-_PIECE = 16 << 20  # bytes: some copies of it in float64 are made
+_PIECE = 16 << 20  # bytes that are read at once
+_CACHED = 1 << 16  # samples of a part: some copies of it in float64 stay in a processor's cache
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,11 @@ class _Parts:
         return made[..., box[-1]].astype(self.dtype, copy=False)  # stacking leaves the order of bytes behind
 
 
+def _flat(array: Array) -> Array:
+    made: Array = np.ma.ravel(array) if is_masked(array) else np.ravel(array)
+    return made
+
+
 def _real(array: Array) -> Array:
     """Samples in a floating-point type that holds them; masked samples keep the value below the mask."""
     found = np.asarray(array)
@@ -151,24 +157,39 @@ class _Sums:
         self.errors = self.squares = 0.0
 
     def add(self, box: Box, one: Array, other: Array, missing: Sequence[float]) -> None:
+        """Adds a slab, in parts that stay in the processor's cache."""
+        shape = np.shape(one)
+        flat, others = _flat(one), _flat(other)
+        for begin in range(0, flat.size, _CACHED):
+            part = slice(begin, begin + _CACHED)
+            index = self._add(flat[part], others[part], missing)
+            if index is not None:
+                place = np.unravel_index(begin + index, shape)
+                self.at = tuple(int(at) + cut.start for at, cut in zip(place, box, strict=True))
+
+    def _add(self, one: Array, other: Array, missing: Sequence[float]) -> int | None:
+        """Adds a part; returns the index of its largest error if it is the largest so far."""
         self.identical = self.identical and np.asarray(one).tobytes() == np.asarray(other).tobytes()
         x, y, valid = _real(one), _real(other), _valid(one, other, missing)
-        same = (x == y) | ((x != x) & (y != y))
-        self.unpaired += int(np.count_nonzero(~valid & ~same))
         count = int(np.count_nonzero(valid))
-        if not count:
-            return
-        error = np.where(valid, y, 0) - np.where(valid, x, 0)
+        if count < valid.size:
+            same = (x == y) | ((x != x) & (y != y))
+            self.unpaired += int(np.count_nonzero(~valid & ~same))
+            if not count:
+                return None
+            samples, error = x[valid], np.where(valid, y, 0) - np.where(valid, x, 0)
+        else:
+            samples, error = x, y - x
         size = np.abs(error)
-        if (largest := float(size.max())) > self.largest or self.at is None:
-            place = np.unravel_index(int(np.argmax(np.where(valid, size, -1))), x.shape)
-            self.largest = largest
-            self.at = tuple(int(index) + cut.start for index, cut in zip(place, box, strict=True))
-        samples = x[valid]
         self.low, self.high = min(self.low, float(samples.min())), max(self.high, float(samples.max()))
         self.errors += float(error.sum())
         self.squares += float((error * error).sum())
         self.count += count
+        largest = float(size.max())
+        if not largest > self.largest and self.at is not None:
+            return None
+        self.largest = largest
+        return int(np.argmax(np.where(valid, size, -1)))
 
     def comparison(self, one: ArraySource) -> Comparison:
         rmse = math.sqrt(self.squares / self.count) if self.count else math.nan
