@@ -7,6 +7,7 @@
 
 #include "judge.h"
 #include "stand_in.h"
+#include "stz_learned.h"
 
 namespace fuzz {
 namespace {
@@ -89,6 +90,21 @@ void pack(const stz_options& options, const stz_layout* layout) {
           "what was read is packed as it was");
 }
 
+// Predictions: what is read from client data can be written to others, and is read there as the same.
+void predictions(const std::vector<unsigned>& given) {
+  stz_learned* const learned = stz_cd_values_learned(given.size(), given.data());
+  if (!learned) return;
+  unsigned words[STZ_CD_MAX_WORDS], again[STZ_CD_MAX_WORDS];
+  size_t count = 0, count_again = 0;
+  promise(stz_cd_values_add_learned(learned, words, STZ_CD_MAX_WORDS, &count) == STZ_OK, "predictions can be added to no words");
+  stz_learned* const read = stz_cd_values_learned(count, words);
+  promise(read && stz_cd_values_add_learned(read, again, STZ_CD_MAX_WORDS, &count_again) == STZ_OK && count == count_again &&
+              memcmp(words, again, count * sizeof *words) == 0,
+          "predictions are read as they were written");
+  stz_learned_free(read);
+  stz_learned_free(learned);
+}
+
 void words(Choices& choose) {
   const std::vector<unsigned> given = choose_words(choose);
   stz_options options = STZ_OPTIONS_INIT;
@@ -97,6 +113,7 @@ void words(Choices& choose) {
   const int error = stz_cd_values_parse(given.size(), given.data(), &options, &layout, message, sizeof message);
   promise((error != 0) == (message[0] != 0), "what is refused has a message, what is accepted has none");
   if (!error) pack(options, layout.rank >= 0 ? &layout : nullptr);
+  predictions(given);
   const stz_options any = choose_options(choose);
   const stz_layout any_layout = choose_layout(choose);
   pack(any, choose.below(2) ? &any_layout : nullptr);

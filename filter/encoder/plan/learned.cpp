@@ -92,7 +92,7 @@ Bytes write_sets(const LearnedSets& sets, size_t most_bytes) {
 LearnedSets read_sets(const u8* bytes, size_t size) {
   require(size > sizeof(u32) && bytes[0] == version, STZ_ERROR_CORRUPT);
   const size_t coded = size - sizeof(u32);
-  require(load_le<u32>(bytes + coded) == crc32c(bytes, coded), STZ_ERROR_CORRUPT);
+  require_check(crc32c(bytes, coded), bytes + coded, sizeof(u32));
   BinaryDecoder in(bytes + 1, coded - 1);
   ParameterModels models = fresh<ParameterModels>;
   LearnedSets sets;
