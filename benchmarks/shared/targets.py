@@ -16,6 +16,12 @@ RANDOM_EXPANSION = 64  # bytes that random samples may grow by
 LAYERED_RATIO = 1.4  # layered models, labels, mask, sparse data over SZ3, every array and bound
 LAYERED_LOSSLESS = 1.2  # labels, mask and sparse data over the best of Blosc2 (both shuffles), fpzip and pcodec
 
+# Through h5py, by peer and chunk shape: write and read over the filter of hdf5plugin.
+HDF5_THROUGHPUT = {
+    "SZ3": {(64, 64, 64): (3.6, 2.8), (32, 32, 32): (9, 1.8)},
+    "ZFP": {(64, 64, 64): (1.9, 2.6), (32, 32, 32): (1.0, 1.35), (16, 32, 32): (0.8, 0.95)},
+}
+
 # Speeds on the generated fields of speed.py: part, case, the case that it is divided by, and for each operation (and the ratio)
 # the geometric mean over all fields and bounds and the least case. "into" is decompression into the caller's array.
 

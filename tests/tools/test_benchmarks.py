@@ -27,6 +27,7 @@ PROGRAMS = [
     ("timing", ["--repeats", "1"], 2),
 ]
 SLOW = [
+    ("hdf5_throughput", ["--edge", "32", "--repeats", "1"], 4 * 3),
     ("learning", ["--edge", "32", "--repeats", "1"], 3 * 3 + 3),
     ("ratio", ["--only", "whole"], 3),
     ("ratio", ["--only", "chunks"], 3),

@@ -1,0 +1,93 @@
+"""Small chunks through h5py's `create_dataset` and `read_direct`, beside the filters of hdf5plugin: speed of writing, reading.
+
+A generated volume in float32, at 1e-3 of its range, in a file in memory, by one thread. Times are processor time. Each figure
+is the median over the repeats of the quotient with the peer in the same repeat. The first repeat is not counted.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+import h5py
+import hdf5plugin
+import numpy as np
+
+import h5stz
+from shared import fields, report, synthetic, targets
+
+SHAPES = ((64, 64, 64), (32, 32, 32), (16, 32, 32), (16, 16, 16))
+PEERS = {"SZ3": hdf5plugin.SZ3, "ZFP": hdf5plugin.Zfp}
+
+
+def options(codec, bound):
+    if codec == "h5stz":
+        return h5stz.STZ(absolute=bound)
+    return PEERS[codec](**({"accuracy": bound} if codec == "ZFP" else {"absolute": bound}))
+
+
+def once(array, chunks, codec, bound):
+    """Seconds of writing and of reading, and bytes."""
+    with h5py.File("x", "w", driver="core", backing_store=False) as file:
+        start = time.process_time()
+        made = file.create_dataset("x", data=array, chunks=chunks, **options(codec, bound))
+        file.flush()
+        written = time.process_time() - start
+        out = np.empty_like(array)
+        start = time.process_time()
+        made.read_direct(out)
+        return written, time.process_time() - start, made.id.get_storage_size()
+
+
+def worker(edge, name, repeats, chunks):
+    """Prints {codec: [[seconds of writing, of reading, bytes], ...]}: in a process of its own, as chunks learn from others."""
+    array = synthetic.volumes(edge)[name]
+    bound = fields.RELATIVE * fields.value_range(array)
+    runs = {codec: [] for codec in ("h5stz", *PEERS)}
+    for _ in range(repeats + 1):
+        for codec, found in runs.items():
+            found.append(once(array, tuple(min(extent, edge) for extent in chunks), codec, bound))
+    print(json.dumps({codec: found[1:] for codec, found in runs.items()}))
+
+
+def quotient(runs, peer, index):
+    pairs = zip(runs[peer], runs["h5stz"], strict=True)
+    return statistics.median(theirs[index] / mine[index] for theirs, mine in pairs)
+
+
+def main():
+    parser = report.parser(__doc__, directory=False, edge=synthetic.EDGE, repeats=5)
+    parser.add_argument("--field", default="grf", help="the generated volume; default %(default)s")
+    arguments = parser.parse_args()
+    checks = report.Checks(have_targets=arguments.edge == synthetic.EDGE)
+    records = []
+    for chunks in SHAPES:
+        words = [sys.executable, __file__, "--worker", arguments.edge, arguments.field, arguments.repeats, *chunks]
+        done = subprocess.run(list(map(str, words)), check=True, capture_output=True, text=True)
+        runs = json.loads(done.stdout)
+        size = 4e-6 * arguments.edge**3
+        for codec, found in runs.items():
+            write, read, stored = (statistics.median(run[index] for run in found) for index in range(3))
+            records.append({"chunks": chunks, "codec": codec, "write": size / write, "read": size / read})
+            records[-1]["ratio"] = 1e6 * size / stored
+        for peer, targets_of_peer in targets.HDF5_THROUGHPUT.items():
+            for index, (what, target) in enumerate(zip(("write", "read"), targets_of_peer.get(chunks, ()), strict=False)):
+                shape = " x ".join(map(str, chunks))
+                checks.at_least(f"chunks of {shape}: {what} over {peer}", quotient(runs, peer, index), target)
+    columns = {
+        "chunks": "{chunks}",
+        "codec": "{codec}",
+        "write MB/s": "{write:.0f}",
+        "read MB/s": "{read:.0f}",
+        "ratio": "{ratio:.1f}",
+    }
+    report.table(records, columns)
+    report.finish(arguments, records, checks)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        worker(int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), tuple(map(int, sys.argv[5:])))
+    else:
+        main()
