@@ -12,7 +12,6 @@ import time
 
 import h5py
 import hdf5plugin
-import numpy as np
 
 import h5stz
 from shared import fields, report, synthetic, targets
@@ -27,29 +26,42 @@ def options(codec, bound):
     return PEERS[codec](**({"accuracy": bound} if codec == "ZFP" else {"absolute": bound}))
 
 
-def once(array, chunks, codec, bound, out):
-    """Seconds of writing and of reading into `out`, and bytes."""
-    with h5py.File("x", "w", driver="core", backing_store=False) as file:
-        start = time.process_time()
-        made = file.create_dataset("x", data=array, chunks=chunks, **options(codec, bound))
-        file.flush()
-        written = time.process_time() - start
-        start = time.process_time()
-        made.read_direct(out)
-        return written, time.process_time() - start, made.id.get_storage_size()
+def written(array, chunks, codec, bound):
+    """Seconds, and the file with the dataset x."""
+    file = h5py.File(f"{codec} {time.monotonic_ns()}", "w", driver="core", backing_store=False)
+    start = time.process_time()
+    file.create_dataset("x", data=array, chunks=chunks, **options(codec, bound))
+    file.flush()
+    return time.process_time() - start, file
+
+
+def reading(file, out):
+    """Seconds."""
+    start = time.process_time()
+    file["x"].read_direct(out)
+    return time.process_time() - start
 
 
 def worker(edge, name, repeats, chunks):
-    """Prints {codec: [[seconds of writing, of reading, bytes], ...]}: in a process of its own, as chunks learn from others."""
+    """Prints {codec: [[seconds of writing, of reading, bytes], ...]}: in a process of its own, as chunks learn from others.
+
+    Nothing is read before everything was written: chunks that were read are recognised when they are written, which takes time.
+    """
     array = synthetic.volumes(edge)[name]
     bound = fields.RELATIVE * fields.value_range(array)
-    runs = {codec: [] for codec in ("h5stz", *PEERS)}
-    out = np.zeros_like(array)  # memory that is new would take longer to clear than to fill
-    out[...] = array
-    for _ in range(repeats + 1):
-        for codec, found in runs.items():
-            found.append(once(array, tuple(min(extent, edge) for extent in chunks), codec, bound, out))
-    print(json.dumps({codec: found[1:] for codec, found in runs.items()}))
+    shape = tuple(min(extent, edge) for extent in chunks)
+    codecs = ("h5stz", *PEERS)
+    writes = [{codec: written(array, shape, codec, bound) for codec in codecs} for _ in range(repeats + 1)]
+    out = array.copy()  # memory that is there: new pages would have to be cleared
+    reads = [{codec: reading(writes[-1][codec][1], out) for codec in codecs} for _ in range(repeats + 1)]
+    runs = {
+        codec: [
+            [write[codec][0], read[codec], write[codec][1]["x"].id.get_storage_size()]
+            for write, read in zip(writes[1:], reads[1:], strict=True)
+        ]
+        for codec in codecs
+    }
+    print(json.dumps(runs))
 
 
 def quotient(runs, peer, index):
