@@ -2,8 +2,6 @@
 // has a consistent memory. Copies of the plug-in find the memory of the copy that was loaded first by the name of a C function.
 #include "recognition/memory.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/loaded_function.h"
 #include "options/option_table.h"
 #include "recognition/decoded_chunks.h"
 
@@ -113,21 +112,8 @@ using Lookup = const void* (*)();
 
 // The memory of the copy that was loaded first. The order of copies is stable, as plug-ins are never unloaded.
 const SharedMemory& find_memory() {
-  std::vector<const char*> names;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* list) {
-        if (info->dlpi_name && *info->dlpi_name) static_cast<std::vector<const char*>*>(list)->push_back(info->dlpi_name);
-        return 0;
-      },
-      &names);
-  for (const char* name : names) {
-    void* const object = dlopen(name, RTLD_NOLOAD | RTLD_LAZY);
-    if (!object) continue;
-    const auto lookup = reinterpret_cast<Lookup>(dlsym(object, "stz_decoded_chunks_1"));
-    if (lookup) return *static_cast<const SharedMemory*>(lookup());
-    dlclose(object);
-  }
-  return own_memory;
+  const auto lookup = reinterpret_cast<Lookup>(first_loaded_function("stz_decoded_chunks_1"));
+  return lookup ? *static_cast<const SharedMemory*>(lookup()) : own_memory;
 }
 
 // Takes no lock, which a fork could leave held: threads that meet here find the same memory.
