@@ -1,4 +1,5 @@
-// The HDF5 functions that reading needs, from the library that the caller uses (hdf5/library.h), and owners for the ids that they open.
+// The HDF5 functions that reading, and writing of whole chunks, need, from the library that the caller uses (hdf5/library.h), and owners
+// for the ids that they open.
 #pragma once
 #include "hdf5/library.h"
 
@@ -17,6 +18,9 @@ constexpr unsigned long driver_has_mpi = 0x100;            // H5FD_FEAT_HAS_MPI
 constexpr int fill_never = 1;                              // H5D_FILL_TIME_NEVER
 constexpr int fill_undefined = 0;                          // H5D_FILL_VALUE_UNDEFINED
 constexpr unsigned read_only = 0;                          // H5F_ACC_RDONLY
+constexpr unsigned swmr = 0x20 | 0x40;                     // H5F_ACC_SWMR_WRITE, H5F_ACC_SWMR_READ
+constexpr int space_not_allocated = 0;                     // H5D_SPACE_STATUS_NOT_ALLOCATED
+constexpr unsigned basic_info = 1;                         // H5O_INFO_BASIC
 constexpr u64 no_address = ~u64{0};                        // HADDR_UNDEF
 constexpr hsize_t unlimited = ~hsize_t{0};                 // H5S_UNLIMITED
 constexpr int extensible_array = 4;                        // H5D_CHUNK_IDX_EARRAY
@@ -63,17 +67,23 @@ constexpr int extensible_array = 4;                        // H5D_CHUNK_IDX_EARR
   X(H5Tequal, herr_t, (hid_t a, hid_t b))
 
 // Functions that some libraries lack. HDF5 2.0 numbered H5Dread_chunk: the first is the old function, the second checks a capacity.
-#define STZ_READING_OPTIONAL_FUNCTIONS(X)                                                                                     \
-  X(H5Dread_chunk, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                    \
-  X(H5Dread_chunk1, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                   \
-  X(H5Dread_chunk2, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes, size_t* capacity)) \
-  X(H5Dget_chunk_info_by_coord, herr_t, (hid_t dataset, const hsize_t* offset, unsigned* mask, u64* address, hsize_t* bytes)) \
-  X(H5Dget_chunk_index_type, herr_t, (hid_t dataset, int* type))                                                              \
-  X(H5Dget_access_plist, hid_t, (hid_t dataset))                                                                              \
-  X(H5Pget_chunk_cache, herr_t, (hid_t properties, size_t * slots, size_t * bytes, double* preemption))                       \
-  X(H5FD_sec2_init, hid_t, ())                                                                                                \
-  X(H5Fget_mpi_atomicity, herr_t, (hid_t file, bool* flag)) /* in parallel libraries only */                                  \
-  X(H5Eget_auto1, herr_t, (ErrorPrinter1 * printer, void** context))                                                          \
+#define STZ_READING_OPTIONAL_FUNCTIONS(X)                                                                                           \
+  X(H5Dread_chunk, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                          \
+  X(H5Dread_chunk1, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes))                         \
+  X(H5Dread_chunk2, herr_t, (hid_t dataset, hid_t transfer, const hsize_t* offset, u32* mask, void* bytes, size_t* capacity))       \
+  X(H5Dget_chunk_info_by_coord, herr_t, (hid_t dataset, const hsize_t* offset, unsigned* mask, u64* address, hsize_t* bytes))       \
+  X(H5Dget_chunk_index_type, herr_t, (hid_t dataset, int* type))                                                                    \
+  X(H5Dget_access_plist, hid_t, (hid_t dataset))                                                                                    \
+  X(H5Pget_chunk_cache, herr_t, (hid_t properties, size_t * slots, size_t * bytes, double* preemption))                             \
+  X(H5FD_sec2_init, hid_t, ())                                                                                                      \
+  X(H5Fget_mpi_atomicity, herr_t, (hid_t file, bool* flag)) /* in parallel libraries only */                                        \
+  X(H5Dget_space_status, herr_t, (hid_t dataset, int* status))                                                                      \
+  X(H5Dwrite, herr_t, (hid_t dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer, const void* buffer)) \
+  X(H5Dwrite_chunk, herr_t, (hid_t dataset, hid_t transfer, u32 mask, const hsize_t* offset, size_t size, const void* bytes))       \
+  X(H5Oget_info2, herr_t, (hid_t object, void* info, unsigned fields))                                                              \
+  X(H5Oget_info3, herr_t, (hid_t object, void* info, unsigned fields))                                                              \
+  X(H5Zfilter_avail, herr_t, (int filter))                                                                                          \
+  X(H5Eget_auto1, herr_t, (ErrorPrinter1 * printer, void** context))                                                                \
   X(H5Eset_auto1, herr_t, (ErrorPrinter1 printer, void* context))
 
 struct Calls {

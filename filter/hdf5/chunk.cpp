@@ -1,9 +1,10 @@
-// Encoding and decoding of one chunk (chunk.h). Decoding calls HDF5 for memory only. It believes the stream, not the client data, which
+// Encoding and decoding of one chunk (chunk.h). Both call HDF5 for memory only. Decoding believes the stream, not the client data, which
 // only limit the memory that a damaged stream can ask for.
 #include "hdf5/chunk.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/element_type.h"
 #include "hdf5/chunk_buffer.h"
@@ -12,7 +13,6 @@
 #include "recognition/memory.h"
 #include "stz.h"
 #include "stz_cd_values.h"
-#include "stz_learned.h"
 
 namespace stz::hdf5 {
 namespace {
@@ -157,11 +157,10 @@ int compress(const stz_layout& layout, const void* samples, stz_options options,
 
 }  // namespace
 
-size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
-                    Message& message) {
+size_t encode_samples(const ChunkClient& client, const void* samples, size_t bytes, int threads, Allocate allocate, Message& message) {
   stz_options options = STZ_OPTIONS_INIT;
   stz_layout layout;
-  if (stz_cd_values_parse(cd_count, cd_values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
+  if (stz_cd_values_parse(client.count, client.values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
   if (layout.rank < 0) {
     message.set(
         "cd_values do not contain the chunk's type and shape, and the calling HDF5 library has no function to ask: give the full "
@@ -174,46 +173,39 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
                 static_cast<unsigned long long>(expected));
     return 0;
   }
-  const recognition::Recognised recognised = recognition::recognise({layout, recognition::settings_of(options), *buffer, cd_values});
+  const recognition::Recognised recognised = recognition::recognise({layout, recognition::settings_of(options), samples, client.dataset});
   const size_t capacity = stz_max_compressed_size(&layout);
-  ChunkBuffer out(library, capacity);
-  if (!out.data()) return out_of_memory(capacity, message);
-  stz_find_missing_value(&layout, *buffer, &options);
-  if (const int threads = stz_environment_threads()) options.threads = threads;  // the user of the program decides, not the file
+  void* const out = allocate(capacity);
+  if (!out) return out_of_memory(capacity, message);
+  stz_find_missing_value(&layout, samples, &options);
+  if (threads) options.threads = threads;
   if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
-  const std::shared_ptr<stz_learned> learned = options.learn == STZ_LEARN_NO ? nullptr : learned_of(layout, cd_count, cd_values);
+  const std::shared_ptr<stz_learned> learned = options.learn == STZ_LEARN_NO ? nullptr : learned_of(layout, client.count, client.values);
   options.learned = learned.get();
   size_t size = 0;
-  const int error = compress(layout, *buffer, options, recognised, out.data(), capacity, size);
-  if (error) {
-    message.set("compressing a chunk failed: %s (error %d)", stz_error_text(error), error);
-    return 0;
-  }
-  ChunkBuffer::release(library, *buffer);
-  *buffer = out.take();
-  *buffer_size = capacity;
-  return size;
+  const int error = compress(layout, samples, options, recognised, out, capacity, size);
+  if (!error) return size;
+  message.set("compressing a chunk failed: %s (error %d)", stz_error_text(error), error);
+  return 0;
 }
 
-size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
-                    Message& message) {
+size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes, int threads, Allocate allocate, Message& message) {
   stz_stream_info info = STZ_STREAM_INFO_INIT;
-  int error = stz_info(*buffer, bytes, &info);
+  int error = stz_info(stream, bytes, &info);
   if (error) {
     char missing[256] = "";
-    if (error == STZ_ERROR_VERSION) stz_missing_feature(*buffer, bytes, missing, sizeof missing);
+    if (error == STZ_ERROR_VERSION) stz_missing_feature(stream, bytes, missing, sizeof missing);
     message.set("a chunk of %zu bytes cannot be read: %s (error %d)%s%s", bytes, stz_error_text(error), error,
                 missing[0] ? "; it needs " : "", missing);
     return 0;
   }
-  const ClientData client(cd_count, cd_values);
-  if (!check_stream(info, client, message)) return 0;
+  const ClientData data(client.count, client.values);
+  if (!check_stream(info, data, message)) return 0;
   const auto size = static_cast<size_t>(info.array_bytes);
-  ChunkBuffer out(library, size);
-  if (!out.data()) return out_of_memory(size, message);
-  out.expect_all(size);
-  error = stz_environment_verify() ? stz_decompress_verified(*buffer, bytes, out.data(), size, stz_environment_threads(), nullptr)
-                                   : stz_decompress_threads(*buffer, bytes, out.data(), size, stz_environment_threads());
+  void* const out = allocate(size);
+  if (!out) return out_of_memory(size, message);
+  error = stz_environment_verify() ? stz_decompress_verified(stream, bytes, out, size, threads, nullptr)
+                                   : stz_decompress_threads(stream, bytes, out, size, threads);
   if (error) {
     message.set("a chunk of %zu bytes cannot be decoded: %s (error %d)%s", bytes, stz_error_text(error), error,
                 error == STZ_ERROR_CONTENT  ? ""
@@ -222,15 +214,50 @@ size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
     return 0;
   }
   if (info.bound_used || info.accumulated_bound > 0) {
-    const stz_layout& layout = client.has_layout ? client.layout : info.layout;
-    const u64 settings = recognition::settings_of(client.options);
-    recognition::remember({layout, info.bound_used ? settings : recognition::history_only(settings), out.data(), cd_values}, prior_of(info),
-                          *buffer, bytes);
+    const stz_layout& layout = data.has_layout ? data.layout : info.layout;
+    const u64 settings = recognition::settings_of(data.options);
+    recognition::remember({layout, info.bound_used ? settings : recognition::history_only(settings), out, client.dataset}, prior_of(info),
+                          stream, bytes);
   }
-  ChunkBuffer::release(library, *buffer);
-  *buffer = out.take();
-  *buffer_size = size;
   return size;
+}
+
+namespace {
+
+// Runs one of the two functions above for HDF5, whose buffer is replaced if it succeeds. `fills`: whether it fills what it allocates.
+template <class Run>
+size_t replace_buffer(const Library& library, bool fills, size_t* buffer_size, void** buffer, Run run) {
+  std::optional<ChunkBuffer> out;
+  size_t capacity = 0;
+  const auto allocate = [&](size_t bytes) {
+    capacity = bytes;
+    out.emplace(library, bytes);
+    if (fills && out->data()) out->expect_all(bytes);
+    return out->data();
+  };
+  const size_t size = run(allocate);
+  if (size == 0) return 0;
+  ChunkBuffer::release(library, *buffer);
+  *buffer = out->take();
+  *buffer_size = capacity;
+  return size;
+}
+
+}  // namespace
+
+size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
+                    Message& message) {
+  const int threads = stz_environment_threads();  // the user of the program decides, not the file
+  return replace_buffer(library, false, buffer_size, buffer, [&](Allocate allocate) {
+    return encode_samples({cd_count, cd_values, cd_values}, *buffer, bytes, threads, allocate, message);
+  });
+}
+
+size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
+                    Message& message) {
+  return replace_buffer(library, true, buffer_size, buffer, [&](Allocate allocate) {
+    return decode_stream({cd_count, cd_values, cd_values}, *buffer, bytes, stz_environment_threads(), allocate, message);
+  });
 }
 
 }  // namespace stz::hdf5

@@ -1,9 +1,26 @@
-// Encoding and decoding of one chunk, with the arguments of an HDF5 filter.
+// Encoding and decoding of one chunk: for HDF5, with the arguments of a filter, and for code that writes and reads chunks beside HDF5's
+// pipeline. Both ways give the same bytes and leave the same memories.
 #pragma once
+#include "base/function_ref.h"
 #include "base/message.h"
 #include "hdf5/library.h"
 
 namespace stz::hdf5 {
+
+// The filter's client data of a dataset.
+struct ChunkClient {
+  size_t count;
+  const unsigned* values;
+  const void* dataset;  // recognition::Chunk::dataset
+};
+
+// Returns memory of a number of bytes, or null.
+using Allocate = FunctionRef<void*(size_t bytes)>;
+
+// Compress an array of samples, and decompress a stream, to memory from `allocate`. They return the number of bytes there; on an error they
+// set `message` and return 0. threads: for this chunk; 0: the number of the client data. They do not call HDF5.
+size_t encode_samples(const ChunkClient& client, const void* samples, size_t bytes, int threads, Allocate allocate, Message& message);
+size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes, int threads, Allocate allocate, Message& message);
 
 // Both replace *buffer by a new one of *buffer_size bytes and return the number of bytes that hold data. On an error they set
 // `message`, change nothing else and return 0.

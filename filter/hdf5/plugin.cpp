@@ -4,6 +4,7 @@
 #include "base/floating_environment.h"
 #include "base/thread_memory.h"
 #include "hdf5/chunk.h"
+#include "hdf5/chunk_functions.h"
 #include "hdf5/dataset.h"
 #include "hdf5/last_error.h"
 #include "hdf5/library.h"
@@ -55,6 +56,31 @@ size_t filter(unsigned flags, size_t cd_count, const unsigned cd_values[], size_
   });
 }
 
+// The frame of the functions for other libraries. The message is dropped: they let HDF5 repeat what failed.
+template <class Body>
+size_t without_message(void* out, size_t capacity, Body body) noexcept {
+  const FloatingEnvironment environment;
+  Message unused;
+  if (!thread_has_memory()) return 0;
+  const auto allocate = [&](size_t bytes) { return bytes <= capacity ? out : nullptr; };
+  return catch_all(unused, size_t{0}, [&] { return body(allocate, unused); });
+}
+
+constexpr ChunkFunctions chunk_functions_here = {
+    [](size_t count, const unsigned* values, const void* dataset, const void* samples, size_t bytes, int threads, void* out,
+       size_t capacity) {
+      return without_message(out, capacity, [&](Allocate allocate, Message& message) {
+        return encode_samples({count, values, dataset}, samples, bytes, threads, allocate, message);
+      });
+    },
+    [](size_t count, const unsigned* values, const void* dataset, const void* stream, size_t bytes, int threads, void* out,
+       size_t capacity) {
+      return without_message(out, capacity, [&](Allocate allocate, Message& message) {
+        return decode_stream({count, values, dataset}, stream, bytes, threads, allocate, message);
+      });
+    },
+};
+
 static_assert(STZ_FILTER_ID >= 256 && STZ_FILTER_ID <= 65535,
               "HDF5 keeps numbers below 256 for filters of its own; up to 32767 The HDF Group registers them, the rest is for private use");
 
@@ -70,6 +96,9 @@ extern "C" {
 STZ_API int H5PLget_plugin_type() { return stz::hdf5::plugin_type_filter; }
 
 STZ_API const void* H5PLget_plugin_info() { return &stz::hdf5::filter_class; }
+
+// The name is chunk_functions_name.
+STZ_API const void* stz_chunk_functions_1() { return &stz::hdf5::chunk_functions_here; }
 
 // Forgets the decoded chunks (recognition/memory.h), so that the next stream depends on its samples and options alone.
 STZ_API void stz_h5_forget() { stz::recognition::forget(); }
