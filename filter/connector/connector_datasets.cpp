@@ -1,4 +1,5 @@
-// Dataset callbacks: reads decode only the needed blocks, and datasets that a rule matches are created with the filter (intercept/).
+// Dataset callbacks: reads decode only the needed blocks, threads read and write whole datasets, and datasets that a rule matches are
+// created with the filter (intercept/).
 // Everything else, and everything that fails here, is left to the library.
 #include <exception>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "intercept/compress_rules.h"
 #include "intercept/program_creations.h"
 #include "intercept/program_reads.h"
+#include "intercept/whole_requests.h"
 
 namespace stz::connector {
 namespace {
@@ -18,52 +20,75 @@ bool read_one(const Connector& connector, void* dataset, hid_t memory_type, hid_
               void* buffer) {
   bool done = false;
   const intercept::DatasetKey key = key_of(dataset);
-  if (intercept::worth_reading_directly(key, file_space)) {
+  const bool by_threads = intercept::threads_are_wanted(), by_blocks = intercept::worth_reading_directly(key, file_space);
+  if (by_threads || by_blocks) {
     const Borrowed id(connector, dataset, object_dataset);
-    done = id.valid() &&
-           intercept::read_needed_blocks(*connector.calls, key, {id.get(), memory_type, memory_space, file_space, transfer, buffer});
+    const intercept::ReadArguments arguments{id.get(), memory_type, memory_space, file_space, transfer, buffer};
+    done = id.valid() && ((by_threads && intercept::read_whole_by_threads(*connector.calls, key, arguments)) ||
+                          (by_blocks && intercept::read_needed_blocks(*connector.calls, key, arguments)));
   }
   intercept::count_read(!done);
   return done;
 }
 
-// The reads of one call that are left to the library.
-struct Rest {
-  std::vector<void*> datasets, buffers;
+// Returns true if the write was done here.
+bool write_one(const Connector& connector, void* dataset, hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer,
+               const void* buffer) {
+  if (!intercept::threads_are_wanted()) return false;
+  const Borrowed id(connector, dataset, object_dataset);
+  const intercept::ReadArguments arguments{id.get(), memory_type, memory_space, file_space, transfer, const_cast<void*>(buffer)};
+  return id.valid() && intercept::write_whole_by_threads(*connector.calls, key_of(dataset), arguments);
+}
+
+// The arguments of a read or write of several datasets. Element: const void for writes.
+template <class Element>
+struct Transfers {
+  std::vector<void*> datasets;
+  std::vector<Element*> buffers;
   std::vector<hid_t> memory_types, memory_spaces, file_spaces;
 };
 
-herr_t read_many(const Connector& connector, size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[],
-                 hid_t file_spaces[], hid_t transfer, void* buffers[], void** request) {
-  Rest rest;
-  for (size_t i = 0; i < count; ++i) {
-    if (read_one(connector, datasets[i], memory_types[i], memory_spaces[i], file_spaces[i], transfer, buffers[i])) continue;
-    rest.datasets.push_back(datasets[i]);
-    rest.buffers.push_back(buffers[i]);
-    rest.memory_types.push_back(memory_types[i]);
-    rest.memory_spaces.push_back(memory_spaces[i]);
-    rest.file_spaces.push_back(file_spaces[i]);
+// Does what one(...) can do of a call, and leaves the rest of it to the library.
+template <class Element, class One>
+herr_t transfer_all(herr_t (*by_library)(size_t, void*[], hid_t[], hid_t[], hid_t[], hid_t, Element*[], void**), One one,
+                    const Connector& connector, size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[],
+                    hid_t file_spaces[], hid_t transfer, Element* buffers[], void** request) {
+  const auto everything = [&] { return by_library(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request); };
+  if (count == 1 && is_borrowed(datasets[0])) return everything();
+  if (count == 1)
+    return one(connector, datasets[0], memory_types[0], memory_spaces[0], file_spaces[0], transfer, buffers[0]) ? 0 : everything();
+  try {
+    Transfers<Element> rest;
+    for (size_t i = 0; i < count; ++i) {
+      if (one(connector, datasets[i], memory_types[i], memory_spaces[i], file_spaces[i], transfer, buffers[i])) continue;
+      rest.datasets.push_back(datasets[i]);
+      rest.buffers.push_back(buffers[i]);
+      rest.memory_types.push_back(memory_types[i]);
+      rest.memory_spaces.push_back(memory_spaces[i]);
+      rest.file_spaces.push_back(file_spaces[i]);
+    }
+    if (rest.datasets.empty()) return 0;
+    return by_library(rest.datasets.size(), rest.datasets.data(), rest.memory_types.data(), rest.memory_spaces.data(),
+                      rest.file_spaces.data(), transfer, rest.buffers.data(), request);
+  } catch (const std::exception&) {  // out of memory
+    return everything();
   }
-  if (rest.datasets.empty()) return 0;
-  return connector.base->dataset.read(rest.datasets.size(), rest.datasets.data(), rest.memory_types.data(), rest.memory_spaces.data(),
-                                      rest.file_spaces.data(), transfer, rest.buffers.data(), request);
 }
 
 herr_t dataset_read(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
                     void* buffers[], void** request) {
   const Connector* const connector = connector_at(__builtin_return_address(0));
   if (!connector) return -1;
-  const auto by_library = [&] {
-    return connector->base->dataset.read(count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
-  };
-  if (count == 1 && is_borrowed(datasets[0])) return by_library();
-  if (count == 1 && read_one(*connector, datasets[0], memory_types[0], memory_spaces[0], file_spaces[0], transfer, buffers[0])) return 0;
-  if (count == 1) return by_library();
-  try {
-    return read_many(*connector, count, datasets, memory_types, memory_spaces, file_spaces, transfer, buffers, request);
-  } catch (const std::exception&) {  // out of memory
-    return by_library();
-  }
+  return transfer_all(connector->base->dataset.read, read_one, *connector, count, datasets, memory_types, memory_spaces, file_spaces,
+                      transfer, buffers, request);
+}
+
+herr_t dataset_write(size_t count, void* datasets[], hid_t memory_types[], hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer,
+                     const void* buffers[], void** request) {
+  const Connector* const connector = connector_at(__builtin_return_address(0));
+  if (!connector) return -1;
+  return transfer_all(connector->base->dataset.write, write_one, *connector, count, datasets, memory_types, memory_spaces, file_spaces,
+                      transfer, buffers, request);
 }
 
 bool can_be_borrowed(const Location& location) {
@@ -97,6 +122,7 @@ herr_t dataset_close(void* dataset, hid_t transfer, void** request) {
   if (!connector) return -1;
   if (give_back(*connector, dataset)) return 0;
   intercept::invalidate(key_of(dataset));
+  intercept::forget_whole(key_of(dataset));
   return connector->base->dataset.close(dataset, transfer, request);
 }
 
@@ -106,6 +132,7 @@ void replace_dataset_callbacks(ConnectorClass& record) noexcept {
   record.wrap.wrap_object = wrap_object;
   record.dataset.create = dataset_create;
   record.dataset.read = dataset_read;
+  record.dataset.write = dataset_write;
   record.dataset.close = dataset_close;
 }
 

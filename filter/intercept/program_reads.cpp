@@ -116,4 +116,9 @@ void count_read(bool through_hdf5) noexcept {
   totals.reads_through_hdf5 += through_hdf5;
 }
 
+void count_chunks(u64 chunks, u64 stored_bytes) noexcept {
+  totals.chunks_direct += chunks;
+  totals.bytes_used += stored_bytes;
+}
+
 }  // namespace stz::intercept

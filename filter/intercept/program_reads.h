@@ -31,4 +31,7 @@ bool read_needed_blocks(const hdf5::Calls& calls, DatasetKey key, const ReadArgu
 
 void count_read(bool through_hdf5) noexcept;
 
+// Counts chunks that were read without H5Dread, and their stored bytes.
+void count_chunks(u64 chunks, u64 stored_bytes) noexcept;
+
 }  // namespace stz::intercept

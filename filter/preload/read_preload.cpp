@@ -1,6 +1,7 @@
-// Replaces H5Dread in every object of the process, for programs that do not use partial reads (intercept/program_reads.h). It reads with
-// the HDF5 that the caller would have called.
+// Replaces H5Dread in every object of the process, for programs that do not use partial reads (intercept/program_reads.h) or threads
+// (intercept/whole_requests.h). It reads with the HDF5 that the caller would have called.
 #include "intercept/program_reads.h"
+#include "intercept/whole_requests.h"
 #include "preload/original_function.h"
 #include "stz_h5.h"
 
@@ -16,8 +17,9 @@ extern "C" __attribute__((visibility("default"))) herr_t H5Dread(hid_t dset, hid
     return original ? original(dset, mem_type, mem_space, file_space, dxpl, buf) : -1;
   }
   const intercept::DatasetKey key = intercept::key_of(calls, static_cast<u64>(dset));
-  const bool done = intercept::worth_reading_directly(key, file_space) &&
-                    intercept::read_needed_blocks(*calls, key, {dset, mem_type, mem_space, file_space, dxpl, buf});
+  const intercept::ReadArguments arguments{dset, mem_type, mem_space, file_space, dxpl, buf};
+  const bool done = intercept::read_whole_by_threads(*calls, key, arguments) ||
+                    (intercept::worth_reading_directly(key, file_space) && intercept::read_needed_blocks(*calls, key, arguments));
   intercept::count_read(!done);
   return done ? 0 : calls->H5Dread(dset, mem_type, mem_space, file_space, dxpl, buf);
 }

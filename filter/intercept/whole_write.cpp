@@ -1,0 +1,141 @@
+// A ring of compressed chunks (whole_write.h). All threads compress; the calling one writes what is ready first.
+#include "intercept/whole_write.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/parallel.h"
+
+namespace stz::intercept {
+namespace {
+
+using hdf5::hsize_t;
+using region::Way;
+using region::WholeDataset;
+
+class WholeWriter {
+ public:
+  WholeWriter(const region::Request& request, const hdf5::Calls& calls, const WholeDataset& whole, const hdf5::ChunkFunctions& functions,
+              const region::Shares& shares)
+      : request_(request), calls_(calls), whole_(whole), functions_(functions), shares_(shares) {}
+
+  Way run() {
+    ring_.resize(2 * static_cast<size_t>(shares_.chunks));
+    capacity_ = stz_max_compressed_size(&whole_.chunk);
+    auto help = [this]() noexcept { work(false); };
+    {
+      ThreadGroup helpers;
+      if (shares_.chunks > 1) helpers.start(static_cast<size_t>(shares_.chunks) - 1, help);
+      work(true);
+    }
+    return way_;
+  }
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  using Bytes = Buffer<unsigned char>;
+
+  struct Slot {
+    Bytes stream;
+    bool is_ready = false;
+  };
+  struct Room {
+    Bytes samples, stream;
+  };
+
+  // The calling thread works until all chunks are written, the others until all are taken; all stop if one fails.
+  void work(bool may_call_hdf5) noexcept {
+    Room room;
+    Lock lock(mutex_);
+    while (way_ == Way::threads && (may_call_hdf5 ? written_ : taken_) < whole_.chunks) {
+      Way way = Way::threads;
+      if (may_call_hdf5 && slot(written_).is_ready)
+        way = protect([&] { return write(lock); });
+      else if (taken_ < whole_.chunks && taken_ < written_ + ring_.size())
+        way = protect([&] { return encode(lock, room); });
+      else
+        changed_.wait(lock);
+      if (!lock.owns_lock()) lock.lock();
+      if (way != Way::threads) way_ = way;
+      if (way != Way::threads || taken_ == whole_.chunks) changed_.notify_all();
+    }
+  }
+
+  template <class Step>
+  static Way protect(Step step) noexcept {
+    try {
+      return step();
+    } catch (...) {  // out of memory
+      return Way::memory;
+    }
+  }
+
+  Slot& slot(hsize_t number) { return ring_[static_cast<size_t>(number % ring_.size())]; }
+
+  Way encode(Lock& lock, Room& room) {
+    const hsize_t number = taken_++;
+    lock.unlock();
+    static const char no_dataset = 0;  // nothing of this dataset was decoded
+    const region::ChunkRows rows(whole_, number);
+    const auto* const buffer = static_cast<const unsigned char*>(request_.buffer);
+    if (!rows.is_one()) gather(rows, buffer, room.samples);
+    room.stream.resize(capacity_);
+    const size_t size =
+        functions_.encode(whole_.client_count, whole_.client_data, &no_dataset, rows.is_one() ? buffer + rows.first() : room.samples.data(),
+                          whole_.chunk_bytes, shares_.threads_each, room.stream.data(), capacity_);
+    if (size == 0) return Way::failed;
+    Bytes stream(size);
+    memcpy(stream.data(), room.stream.data(), size);
+    lock.lock();
+    slot(number).stream = std::move(stream);
+    slot(number).is_ready = true;
+    changed_.notify_all();
+    return Way::threads;
+  }
+
+  void gather(const region::ChunkRows& rows, const unsigned char* buffer, Bytes& samples) const {
+    samples.resize(whole_.chunk_bytes);
+    if (rows.sticks_out()) {
+      for (size_t at = 0; at < whole_.chunk_bytes; at += whole_.element_size)
+        memcpy(samples.data() + at, whole_.padding, whole_.element_size);
+    }
+    rows.each([&](hsize_t from, hsize_t to, hsize_t bytes) { memcpy(samples.data() + to, buffer + from, bytes); });
+  }
+
+  Way write(Lock& lock) {
+    const Bytes stream = std::move(slot(written_).stream);
+    slot(written_).is_ready = false;
+    lock.unlock();
+    hsize_t offset[region::max_rank];
+    whole_.offset_of(written_, offset);
+    if (calls_.H5Dwrite_chunk(request_.dataset, request_.transfer, 0, offset, stream.size(), stream.data()) < 0) return Way::failed;
+    lock.lock();
+    ++written_;
+    changed_.notify_all();
+    return Way::threads;
+  }
+
+  const region::Request& request_;
+  const hdf5::Calls& calls_;
+  const WholeDataset& whole_;
+  const hdf5::ChunkFunctions& functions_;
+  const region::Shares shares_;
+  size_t capacity_ = 0;
+
+  std::mutex mutex_;  // guards what follows; a new one for each write, so that a fork leaves none held
+  std::condition_variable changed_;
+  std::vector<Slot> ring_;           // compressed chunks that are not written yet
+  hsize_t taken_ = 0, written_ = 0;  // numbers of chunks; the calling thread alone changes written_
+  Way way_ = Way::threads;
+};
+
+}  // namespace
+
+Way write_whole(const region::Request& request, const hdf5::Calls& calls, const WholeDataset& whole, const hdf5::ChunkFunctions& functions,
+                const region::Shares& shares) {
+  return WholeWriter(request, calls, whole, functions, shares).run();
+}
+
+}  // namespace stz::intercept
