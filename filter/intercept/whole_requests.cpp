@@ -1,15 +1,14 @@
 #include "intercept/whole_requests.h"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <exception>
 #include <string>
 
 #include "hdf5/chunk_functions.h"
 #include "intercept/dataset_table.h"
 #include "intercept/run_stats.h"
+#include "intercept/run_threads.h"
 #include "intercept/whole_write.h"
 #include "region/whole_read.h"
 
@@ -21,15 +20,6 @@ using hdf5::hid_t;
 using hdf5::hsize_t;
 using hdf5::ScopedId;
 using region::Way;
-
-constexpr int most_run_threads = 256;
-
-int wanted_threads() noexcept {
-  const char* const text = getenv("H5STZ_RUN_THREADS");
-  char* end = nullptr;
-  const unsigned long number = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-  return end && *end == '\0' ? static_cast<int>(std::clamp(number, 1ul, static_cast<unsigned long>(most_run_threads))) : 1;
-}
 
 // ---- counters ----
 
@@ -159,10 +149,10 @@ Way quietly(const Calls& calls, Work work) noexcept {
 
 }  // namespace
 
-bool threads_are_wanted() noexcept { return wanted_threads() > 1 || stats_are_wanted(); }
+bool threads_are_wanted() noexcept { return run_threads() > 1 || stats_are_wanted(); }
 
 bool read_whole_by_threads(const Calls& calls, DatasetKey key, const ReadArguments& arguments) noexcept {
-  const int threads = wanted_threads();
+  const int threads = run_threads();
   Way way = Way::one_thread;
   if (threads > 1 && stz_environment_max_error() == 0) {
     way = static_cast<Way>(unreadable.number_of(key));
@@ -176,7 +166,7 @@ bool read_whole_by_threads(const Calls& calls, DatasetKey key, const ReadArgumen
 }
 
 bool write_whole_by_threads(const Calls& calls, DatasetKey key, const ReadArguments& arguments) noexcept {
-  const int threads = wanted_threads();
+  const int threads = run_threads();
   Way way = Way::one_thread;
   if (threads > 1) {
     way = static_cast<Way>(unwritable.number_of(key));

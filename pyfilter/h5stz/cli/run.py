@@ -10,6 +10,12 @@ from h5stz.programs import compress_rules, run_report
 from h5stz.programs import run as running
 
 
+def _threads(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 256:
+        raise ValueError(f"{text!r} is not a number of threads from 1 to 256")
+    return int(text)
+
+
 def _mebibytes(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 1 << 20:
         raise ValueError(f"{text!r} is not a number of MiB from 1 to {1 << 20}")
@@ -17,7 +23,9 @@ def _mebibytes(text: str) -> int:
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--stats", is_flag=True, help="Print on standard error what was decoded and compressed.")
+@click.option(
+    "--stats", is_flag=True, help="Print on standard error what was decoded and compressed, and what was left to HDF5."
+)
 @click.option(
     "--compress",
     multiple=True,
@@ -28,6 +36,12 @@ def _mebibytes(text: str) -> int:
 @click.option("--chunks", type=click.Choice(["auto"]), default="auto", help="For contiguous datasets; auto: at most 16 MiB.")
 @click.option(
     "--cache", type=Parsed("mebibytes", _mebibytes), metavar="MIB", help="Chunk cache of each open dataset. [default: 256]"
+)
+@click.option(
+    "--threads",
+    type=Parsed("threads", _threads),
+    metavar="N",
+    help="Threads that read and write whole datasets; 1: none. [default: one for each processor, at most 16]",
 )
 @click.option(
     "--through",
@@ -48,17 +62,18 @@ def run(
     compress: tuple[str, ...],
     chunks: str,
     cache: int | None,
+    threads: int | None,
     through: str,
     max_error: float | None,
     words: tuple[str, ...],
 ) -> int:
     """Run a program with the filter and with region reads.
 
-    COMMAND finds the filter, and its reads of HDF5 files decode only the needed blocks. With --compress, datasets that it
-    creates are chunked and compressed.
+    COMMAND finds the filter, and its reads of HDF5 files decode only the needed blocks. Several threads decode and compress the
+    chunks of datasets that it reads or writes as a whole. With --compress, datasets that it creates are chunked and compressed.
     """
     rules = [compress_rules.parse(text) for text in compress]
-    status, sums = running.run(words, stats, rules, cache, through, max_error)
+    status, sums = running.run(words, stats, rules, cache, through, max_error, threads)
     for line in run_report.lines(sums or {}, stats, rules):
         cli.complain(line)
     return status

@@ -28,6 +28,7 @@ _PRELOAD_SEPARATORS = " :"  # of LD_PRELOAD, which has no way to write a path th
 
 CONNECTOR = "h5stz under_vol=0;under_info={}"  # what is below it: HDF5's own native connector
 ROUTES = ("preload", "connector")
+THREADS = "H5STZ_RUN_THREADS"  # read by the library inside the program
 
 
 def environment(base: Mapping[str, str], through: str = "preload", links: Path | None = None) -> dict[str, str]:
@@ -87,6 +88,7 @@ def run(
     cache: int | None = None,
     through: str = "auto",
     max_error: float | None = None,
+    threads: int | None = None,
 ) -> tuple[int, dict[str, Any] | None]:
     """Runs `command` (a list of words) and waits for its end.
 
@@ -98,13 +100,17 @@ def run(
         through: "preload" or "connector", see environment(). "auto" is "preload" on Linux, "connector" elsewhere.
         max_error: largest permitted absolute error of reads from datasets with precision layers, in the units of the data.
             None: the value of H5STZ_MAX_ERROR, or 0.
+        threads: number of threads that read and write whole datasets. 1 leaves these to HDF5. None: the value of
+            H5STZ_RUN_THREADS, or as many as there are processors for each process, at most 16. Provisional.
 
     Returns:
         (exit status as shells report it, dict of sums over all processes of the command). The dict is None without `stats` and
         `compress`. If anything was read it has reads (calls of H5Dread; with the connector all reads of datasets),
         reads_through_hdf5 (those that HDF5 did alone), chunks_direct, bytes_used, blocks_decoded and blocks_present. If there
         are rules it has datasets_compressed, and datasets: a list of (path, number of the rule, "compressed" or a key of
-        compress_rules.REASONS) in the order of creation.
+        compress_rules.REASONS) in the order of creation. With `stats` it also has, for "threads" and each key of
+        run_report.WAYS that occurred, read/KEY/requests, read/KEY/bytes (of the arrays), write/KEY/requests and
+        write/KEY/bytes.
 
     Raises:
         StzError: the command is empty, its program was not found, or another VOL connector is set.
@@ -119,6 +125,8 @@ def run(
         variables = environment(os.environ, through, Path(directory)) | compress_rules.variables(compress, cache)
         if max_error is not None:
             variables["H5STZ_MAX_ERROR"] = repr(max_error)
+        if threads is not None or not variables.get(THREADS):
+            variables[THREADS] = "auto" if threads is None else str(threads)
         record = Path(directory) / "stats"
         if stats or compress:
             variables["H5STZ_RUN_STATS"] = str(record)
