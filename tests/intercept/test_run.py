@@ -321,5 +321,5 @@ def test_the_environment_keeps_what_it_has():
 def test_the_report_says_why_hdf5_read_alone():
     sums = {"reads": 1, "reads_through_hdf5": 1, "blocks_decoded": 0, "blocks_present": 0, "bytes_used": 0}
     first, reason = run_report.lines(sums, True, [])
-    assert first.startswith("1 read, 1 of them by HDF5 alone") and reason.startswith("HDF5 alone reads whole datasets, ")
+    assert first.startswith("1 read, 1 of them by HDF5 alone") and reason.startswith("HDF5 alone reads whole datasets with ")
     assert len(run_report.lines(sums | {"reads": 2, "reads_through_hdf5": 0}, True, [])) == 1

@@ -2,7 +2,7 @@
  *
  *   whole FILE TYPE SHAPE CHUNK [KEY=VALUE ...] -- STEP ...        for example: whole x.h5 f4 70x80x50 16x16x16 words=102,1,1,3 -- write read
  *
- * TYPE is f4, f8, i2 or >f4 (big-endian). The dataset "x" has the filter 34765 with the client data of `words`. Further keys: fill=V, undefined
+ * TYPE is f4, f8, i4 or >f4 (big-endian). The dataset "x" has the filter 34765 with the client data of `words`. Further keys: fill=V, undefined
  * or never; cache=BYTES; optional, raw_edges, unlimited, early, latest, core, existing (a file to read) = 1. Everything that is read is appended
  * to FILE.read. The exit status is 0 only if every call of HDF5 did what it should; a failed read or write prints its error stack instead. */
 #include <stdint.h>
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
   rank = parse(argv[3], extents);
   if (parse(argv[4], chunk) != rank) return 2;
   type = H5Tcopy(!strcmp(argv[2], "f8")    ? H5T_IEEE_F64LE
-                 : !strcmp(argv[2], "i2")  ? H5T_STD_I16LE
+                 : !strcmp(argv[2], "i4")  ? H5T_STD_I32LE
                  : !strcmp(argv[2], ">f4") ? H5T_IEEE_F32BE
                                            : H5T_IEEE_F32LE);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
