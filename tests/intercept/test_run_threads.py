@@ -6,9 +6,11 @@ import h5py
 import numpy as np
 import pytest
 
+from h5stz.programs import run
 from support import host_tools, whole_datasets
+from support.created_files import python
 from support.paths import PROGRAMS
-from support.requirements import needs_programs, require
+from support.requirements import each_package, needs_programs, require
 
 BOUND = 1e-3
 
@@ -164,3 +166,124 @@ def test_the_bound_holds_when_chunks_are_written_again(program, tmp_path, writes
         wanted = file["x"][...]
     assert host_tools.largest_error(wanted, found) <= BOUND
     assert np.frombuffer(case.read_by_threads[-found.nbytes :], "f4").tobytes() == found.tobytes()
+
+
+@pytest.mark.parametrize("cache", [0, 1 << 20])
+def test_a_full_disk_is_reported_as_by_hdf5(program, tmp_path, cache):
+    """The program stops then, as HDF5 may crash when it closes such a file."""
+    case = Case(program, tmp_path, "full write stop", cache=cache)
+    assert case.printed_by_threads == case.printed
+    assert case.printed.startswith("write failed\nH5FD__sec2_write: file write failed") and "H5Dwrite: " in case.printed
+
+
+def test_a_damaged_chunk_is_reported_as_by_hdf5(program, tmp_path):
+    words = ["f4", "90x81x50", "32x16x17"]
+    target = tmp_path / "x.h5"
+    whole_datasets.outcome([program, target, *words, "--", "write"], target)
+    with h5py.File(target) as file:
+        chunk = file["x"].id.get_chunk_info(17)
+    contents = bytearray(target.read_bytes())
+    contents[chunk.byte_offset + chunk.size // 2] ^= 0x55
+    target.write_bytes(contents)
+    words = [program, target, *words, "existing=1", "--", "read"]
+    alone, threads = (whole_datasets.outcome(words, target, "preload", count) for count in (1, 3))
+    assert threads[:2] == alone[:2] and threads[2] == {"read/failed": 1}
+    assert "h5stz: a chunk of" in alone[0] and "a checksum does not match" in alone[0]
+
+
+@pytest.mark.parametrize(
+    "keys, way",
+    [
+        ({"raw_edges": 1}, "write/raw edges"),
+        ({"early": 1}, "write/stored"),
+        ({"chunk": "200x81x50", "unlimited": 1}, "write/small"),
+        ({"shape": "9x81x50", "chunk": "3x16x17"}, "write/small"),
+    ],
+)
+def test_what_is_left_to_hdf5(program, tmp_path, keys, way):
+    case = Case(program, tmp_path, "write", **{"shape": "90x81x50", "chunk": "32x16x17", "cache": 0} | keys)
+    assert case.check() == {way: 1}
+
+
+def test_without_threads_the_caller_does_all_of_it(program, tmp_path):
+    """As where the system has no more threads."""
+    require(needs_programs("cc"))
+    source, library = tmp_path / "none.c", tmp_path / "none.so"
+    source.write_text("#include <errno.h>\nint pthread_create(void) { return EAGAIN; }\n")
+    host_tools.run("cc", "-shared", "-fPIC", "-fno-builtin", "-o", library, source)
+    words = ["f4", "90x81x50", "32x16x17", "--", "write", "readonly", "read"]
+    found = {}
+    for name, preload in {"alone": "", "none": f"{library} "}.items():
+        target = tmp_path / f"{name}.h5"
+        variables = {"LD_PRELOAD": f"{preload}{run.PRELOAD}"}
+        found[name] = whole_datasets.outcome([program, target, *words], target, "preload", 3, variables)
+    assert found["alone"] == found["none"] and found["none"][2] == {"write/threads": 1, "read/threads": 1}
+    assert whole_datasets.stored(tmp_path / "none.h5") == whole_datasets.stored(tmp_path / "alone.h5")
+
+
+WRITERS = {
+    "h5py": """
+import h5py
+with h5py.File(path, "w") as file:
+    file.create_dataset("x", data=data, chunks=(32, 40, 50), fillvalue=-1, **h5stz.STZ(absolute=1e-3))
+    file.create_dataset("y", data.shape, data.dtype, chunks=(32, 40, 50), **h5stz.STZ(absolute=1e-3))[...] = data
+    file["y"][3:70, 5] = 7
+""",
+    "netCDF4": """
+import netCDF4
+with netCDF4.Dataset(path, "w") as file:
+    for axis, length in zip("abc", data.shape):
+        file.createDimension(axis, length)
+    variable = file.createVariable("x", "f4", tuple("abc"), chunksizes=(32, 40, 50), fill_value=-1)
+    variable[...] = data
+""",
+    "tables": """
+import tables
+with tables.open_file(path, "w") as file:
+    file.create_carray("/", "x", obj=data, chunkshape=(32, 40, 50))
+""",
+}
+#: With the chunk cache that HDF5 1.10 has, as HDF5 reads a dataset that its cache has room for.
+READERS = {
+    "h5py": "import h5py, h5stz, zlib\nwith h5py.File(path) as file: print(zlib.crc32(file['x'][...].tobytes()))",
+    "netCDF4": "import netCDF4, zlib\nnetCDF4.set_chunk_cache(1 << 20)\nwith netCDF4.Dataset(path) as file: print(zlib.crc32(file['x'][...].data.tobytes()))",
+    "tables": "import tables, zlib\ntables.parameters.CHUNK_CACHE_SIZE = 1 << 20\nwith tables.open_file(path) as file: print(zlib.crc32(file.root.x[...].tobytes()))",
+}
+DATA = """
+import numpy as np, h5stz
+z, y, x = np.ogrid[:150, :140, :141]
+data = (np.sin(z / 7) + np.cos(y / 9) * 3 + np.random.default_rng(3).normal(0, 1e-2, (150, 140, 141)) + x * 0.01).astype("f4")
+"""
+
+
+@pytest.mark.parametrize("through", run.ROUTES)
+@pytest.mark.parametrize("package", each_package(WRITERS))
+def test_python_packages(package, through, tmp_path):
+    """Under a rule that makes compressed datasets of plain ones, and without one."""
+    found, counted = {}, {}
+    for threads in (1, 3):
+        target = tmp_path / f"{threads}.h5"
+        variables = {"H5STZ_COMPRESS": "/*=absolute:1e-3", "H5STZ_COMPRESS_CACHE": "1"}
+        *_, counted[threads] = whole_datasets.outcome(
+            [*python(DATA + WRITERS[package]), target], target, through, threads, variables
+        )
+        printed, _, reads = whole_datasets.outcome([*python(READERS[package]), target], target, through, threads)
+        counted[threads] |= reads
+        found[threads] = printed, [whole_datasets.stored(target, name) for name in ("x", "y")[: 1 + (package == "h5py")]]
+    assert found[1] == found[3]
+    assert counted[3]["write/threads"] >= 1 and counted[3]["read/threads"] == 1, counted
+    assert "write/threads" not in counted[1] and "read/threads" not in counted[1]
+
+
+@needs_programs("h5dump", "h5repack")
+def test_programs_of_hdf5(program, tmp_path):
+    source = tmp_path / "x.h5"
+    whole_datasets.outcome([program, source, "f4", "90x81x50", "32x16x17", "--", "write"], source)
+    found = {}
+    for threads in (1, 3):
+        target = tmp_path / f"{threads}.h5"
+        words = ["h5repack", "-f", "UD=34765,0,4,102,1,1,3", "-l", "CHUNK=30x27x25", source, target]
+        *_, ways = whole_datasets.outcome(words, target, "preload", threads)
+        dumped, _, read = whole_datasets.outcome(["h5dump", "-d", "x", target], target, "preload", threads)
+        found[threads] = whole_datasets.stored(target), dumped.split("DATA", 1)[1], sorted(ways | read)
+    assert found[1][:2] == found[3][:2] and found[1][2] != found[3][2], found[3][2]
