@@ -69,8 +69,8 @@ def test_every_prototype_is_exported():
     of_the_plugin = {"stz_h5_last_error"}
     assert declared & set(abi.exported_symbols(path_of("libh5stz.so"))) >= of_the_plugin
     declared -= of_the_plugin
-    # Nor "stz_decoded_chunks_1", by which copies of the plug-in share what they remember: only they decode and encode chunks. Nor
-    # "stz_chunk_functions_1", for the libraries of unmodified programs.
+    # Nor "stz_decoded_chunks_1", by which copies of the plug-in share what they remember: only they decode and encode chunks.
+    # Nor "stz_chunk_functions_1", for the libraries of unmodified programs.
     assert declared == set(abi.exported_symbols(path_of("libh5stz_read.so")))
     assert "stz_decoded_chunks_1" in abi.exported_symbols(path_of("libh5stz.so"))
     assert {name for name in declared if not name.startswith("stz_h5_")} == set(abi.exported_symbols(path_of("libstz.so")))

@@ -336,6 +336,7 @@ CASES = [
         programs={"sim": SIMULATION, "simulation.py": SIMULATION},
         makes=("out.h5",),
     ),
+    Case("run_compress.md", "--threads 4", programs={"sim": SIMULATION}, makes=("out.h5",), prints="threads"),
     Case("estimates.md", "h5stz.estimate(rho", prints="for a tenth of the size: absolute="),
     Case("xarray.md", "dataset.to_netcdf(", before=CLIMATE, packages=XARRAY, makes=("climate.nc",)),
     Case("xarray.md", '"orog"', before=WRITTEN_CLIMATE, after="assert len(encoding) == 3\n", packages=XARRAY),
