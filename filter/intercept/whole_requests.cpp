@@ -84,7 +84,9 @@ u64 identity_of(const Calls& calls, hid_t dataset) {
 }
 
 // Whether the Way is about the dataset rather than this request for it.
-bool is_lasting(Way way) { return way == Way::dataset || way == Way::driver || way == Way::raw_edges || way == Way::library; }
+bool is_lasting(Way way, bool may_grow) {
+  return way == Way::dataset || way == Way::driver || way == Way::raw_edges || way == Way::library || (way == Way::small && !may_grow);
+}
 
 bool cache_holds(const Calls& calls, hid_t dataset, hsize_t bytes) {
   if (!calls.H5Dget_access_plist || !calls.H5Pget_chunk_cache) return true;
@@ -98,9 +100,9 @@ region::Request request_of(const ReadArguments& arguments) {
   return {arguments.dataset, arguments.memory_type, arguments.memory_space, arguments.file_space, arguments.transfer, arguments.buffer};
 }
 
-Way try_to_read(const Calls& calls, const ReadArguments& arguments, int threads) {
+// `whole` gets what was found out before a reason to leave everything to HDF5.
+Way try_to_read(const Calls& calls, const ReadArguments& arguments, int threads, region::WholeDataset& whole) {
   const region::Request request = request_of(arguments);
-  region::WholeDataset whole;
   if (const Way way = look_at_whole(calls, request, whole); way != Way::threads) return way;
   const region::Shares shares = share_threads(whole, threads);
   if (shares.chunks * shares.threads_each == 1) return Way::small;
@@ -157,8 +159,9 @@ bool read_whole_by_threads(const Calls& calls, DatasetKey key, const ReadArgumen
   if (threads > 1 && stz_environment_max_error() == 0) {
     way = static_cast<Way>(unreadable.number_of(key));
     if (way == Way::threads) {
-      way = quietly(calls, [&] { return try_to_read(calls, arguments, threads); });
-      if (is_lasting(way)) unreadable.remember(key, static_cast<u64>(way));
+      region::WholeDataset whole{};
+      way = quietly(calls, [&] { return try_to_read(calls, arguments, threads, whole); });
+      if (is_lasting(way, whole.may_grow)) unreadable.remember(key, static_cast<u64>(way));
     }
   }
   if (stats_are_wanted()) quietly(calls, [&] { return count_request(reads, way, calls, arguments), way; });

@@ -55,7 +55,9 @@ Way look_at_selection(const Calls& calls, const Request& request, WholeDataset& 
   if (!space.valid()) return Way::refused;
   rank = calls.H5Sget_simple_extent_ndims(space.get());
   if (rank < 1 || rank > max_rank) return rank < 0 ? Way::refused : Way::dataset;
-  if (calls.H5Sget_simple_extent_dims(space.get(), whole.extents, nullptr) != rank) return Way::refused;
+  hsize_t limits[max_rank];
+  if (calls.H5Sget_simple_extent_dims(space.get(), whole.extents, limits) != rank) return Way::refused;
+  whole.may_grow = !std::equal(limits, limits + rank, whole.extents);
   hsize_t samples = 1;
   for (int axis = 0; axis < rank; ++axis)
     if (__builtin_mul_overflow(samples, whole.extents[axis], &samples)) return Way::refused;

@@ -42,6 +42,7 @@ struct WholeDataset {
   unsigned client_data[STZ_CD_MAX_WORDS];
   size_t client_count;
   unsigned char padding[32];  // an element of an edge chunk outside of the dataset, in a new chunk
+  bool may_grow;              // or shrink
   bool has_edges;             // some chunks stick out of the dataset
   bool read_only;             // the file
 

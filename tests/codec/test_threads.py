@@ -1,6 +1,7 @@
 """Threads: tests/native/threads.cpp under ThreadSanitizer, which reports memory that two threads use with nothing in between.
 
 All that the filter may do at the same time is in that program: the codec, the filter's callback, readers, kept readers.
+whole_datasets.cpp has the threads of `h5stz run`.
 """
 
 import subprocess
@@ -22,9 +23,10 @@ def sanitizer_works(directory):
 
 
 @pytest.mark.slow
-def test_no_two_threads_use_memory_unordered(tmp_path):
+@pytest.mark.parametrize("name", ["threads", "whole_datasets"])
+def test_no_two_threads_use_memory_unordered(name, tmp_path):
     if not sanitizer_works(tmp_path):
         pytest.fail("g++ has no ThreadSanitizer that works here: install libtsan, or run with `setarch -R`")
-    program = native_program("threads", "tsan")
+    program = native_program(name, "tsan")
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.endswith(" checks\n"), done.stdout + done.stderr

@@ -220,4 +220,18 @@ MISTAKES = [
         "    return 0",
         "tools/test_verify_command.py",
     ),
+    Mistake(
+        "threads write although HDF5's chunk cache has samples of the dataset",
+        "filter/intercept/whole_requests.cpp",
+        "if (way != Way::threads && identity != 0) written_by_hdf5",
+        "if (way != Way::threads && identity == 0) written_by_hdf5",
+        "intercept/test_run_threads.py::test_products_with_a_chunk_cache",
+    ),
+    Mistake(
+        "threads pad edge chunks without the fill value",
+        "filter/intercept/whole_write.cpp",
+        "memcpy(samples.data() + at, whole_.padding, whole_.element_size)",
+        "memset(samples.data() + at, 0, whole_.element_size)",
+        "intercept/test_run_threads.py::test_products_without_a_chunk_cache",
+    ),
 ]
