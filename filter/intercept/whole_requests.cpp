@@ -73,8 +73,16 @@ __attribute__((destructor)) void write_counts() {
 DatasetTable unreadable, unwritable;  // by key: the Way, never changes while the dataset is open
 DatasetTable written_by_hdf5;         // by identity: HDF5's chunk cache may hold samples that are not in the file
 
+// Whether a question about the dataset's object may be a collective operation.
+bool may_be_collective(const Calls& calls, hid_t dataset) {
+  if (!calls.H5Fget_mpi_atomicity) return false;  // no parallel library
+  const ScopedId file(calls.H5Fclose, calls.H5Iget_file_id(dataset));
+  return !file.valid() || region::may_use_mpi(calls, file.get());
+}
+
 // Identifies a dataset while its file is open, also if it is opened several times; 0 if HDF5 does not tell.
 u64 identity_of(const Calls& calls, hid_t dataset) {
+  if (may_be_collective(calls, dataset)) return 0;
   struct {
     u64 file, address, rest[62];  // H5O_info1_t or H5O_info2_t: the number of the open file, and an address or token
   } info{};
@@ -117,10 +125,13 @@ Way try_to_read(const Calls& calls, const ReadArguments& arguments, int threads,
   return way;
 }
 
-Way try_to_write(const Calls& calls, const ReadArguments& arguments, u64 identity, int threads) {
+// `identity` gets that of a dataset that threads might write, or read, another time.
+Way try_to_write(const Calls& calls, const ReadArguments& arguments, u64& identity, int threads) {
   const region::Request request = request_of(arguments);
   region::WholeDataset whole;
-  if (const Way way = look_at_whole(calls, request, whole); way != Way::threads) return way;
+  const Way look = look_at_whole(calls, request, whole);
+  if (look != Way::dataset && look != Way::driver) identity = identity_of(calls, arguments.dataset);
+  if (look != Way::threads) return look;
   const region::Shares shares = share_threads(whole, threads);
   if (shares.chunks * shares.threads_each == 1) return Way::small;
   if (!calls.H5Dwrite_chunk || !calls.H5Dget_space_status || !calls.H5Zfilter_avail || identity == 0) return Way::library;
@@ -175,10 +186,7 @@ bool write_whole_by_threads(const Calls& calls, DatasetKey key, const ReadArgume
     way = static_cast<Way>(unwritable.number_of(key));
     if (way == Way::threads) {
       u64 identity = 0;
-      way = quietly(calls, [&] {
-        identity = identity_of(calls, arguments.dataset);
-        return try_to_write(calls, arguments, identity, threads);
-      });
+      way = quietly(calls, [&] { return try_to_write(calls, arguments, identity, threads); });
       if (way != Way::threads) unwritable.remember(key, static_cast<u64>(way));  // HDF5 writes now
       if (way != Way::threads && identity != 0) written_by_hdf5.remember(identity, 1);
     }

@@ -302,3 +302,31 @@ def test_programs_of_hdf5(program, tmp_path):
         dumped, _, read = whole_datasets.outcome(["h5dump", "-d", "x", target], target, "preload", threads)
         found[threads] = whole_datasets.stored(target), dumped.split("DATA", 1)[1], sorted(ways | read)
     assert found[1][:2] == found[3][:2] and found[1][2] != found[3][2], found[3][2]
+
+
+def test_threads_of_the_program_and_forks(tmp_path):
+    require(needs_programs("h5cc"))
+    target = tmp_path / "forks"
+    host_tools.run("h5cc", "-shlib", "-o", target, PROGRAMS / "whole_forks.c", "-lm", "-lpthread", directory=tmp_path)
+    printed, _, ways = whole_datasets.outcome([target, tmp_path / "x", 3, 4], tmp_path / "x", "preload", 3)
+    assert printed in ("done\n", "not thread-safe\n")
+    assert printed != "done\n" or ways == {"write/threads": 14, "read/threads": 14}, ways
+
+
+SWMR = """
+import h5py
+with h5py.File(path, "w", libver="latest") as file:
+    stored = file.create_dataset("x", data.shape, data.dtype, chunks=(32, 40, 50), **h5stz.STZ(absolute=1e-3))
+    file.swmr_mode = True
+    stored[...] = data
+    stored.flush()
+    with h5py.File(path, swmr=True) as reader:
+        assert abs(reader["x"][...] - data).max() <= 1e-3
+"""
+
+
+@pytest.mark.parametrize("through", run.ROUTES)
+def test_swmr_is_left_to_hdf5(through, tmp_path):
+    target = tmp_path / "x.h5"
+    *_, ways = whole_datasets.outcome([*python(DATA + SWMR), target], target, through, 3)
+    assert ways == {"write/swmr": 1, "read/swmr": 1}
