@@ -32,13 +32,15 @@ Way way_of(stz_h5_reason reason) {
   }
 }
 
-// Whether `selected` selects all of the dataset's samples in the order of the file.
-bool is_everything(const Calls& calls, hid_t space, hid_t selected, hsize_t samples) {
+// Whether `selected` selects all of the dataset's samples in the order of the file. Its limits may be others, as with read_direct of h5py.
+bool is_everything(const Calls& calls, const WholeDataset& whole, int rank, hid_t selected, hsize_t samples) {
   if (selected == space_all) return true;
   const int type = calls.H5Sget_select_type(selected);
   if (type != selection_all && type != selection_hyperslab) return false;
-  return calls.H5Sget_select_npoints(selected) == static_cast<long long>(samples) && calls.H5Sextent_equal(space, selected) > 0 &&
-         calls.H5Sselect_valid(selected) > 0;
+  if (calls.H5Sget_select_npoints(selected) != static_cast<long long>(samples)) return false;
+  hsize_t extents[max_rank];
+  return calls.H5Sget_simple_extent_ndims(selected) == rank && calls.H5Sget_simple_extent_dims(selected, extents, nullptr) == rank &&
+         std::equal(extents, extents + rank, whole.extents) && calls.H5Sselect_valid(selected) > 0;
 }
 
 // Whether the selection in memory has as many samples, contiguous and in order. `offset`: samples before them.
@@ -63,7 +65,7 @@ Way look_at_selection(const Calls& calls, const Request& request, WholeDataset& 
     if (__builtin_mul_overflow(samples, whole.extents[axis], &samples)) return Way::refused;
   if (samples < smallest_dataset / largest_element) return Way::small;
   const bool whole_and_in_order =
-      is_everything(calls, space.get(), request.file_space, samples) && is_in_order(calls, request, samples, whole.buffer_offset);
+      is_everything(calls, whole, rank, request.file_space, samples) && is_in_order(calls, request, samples, whole.buffer_offset);
   return whole_and_in_order ? Way::threads : Way::part;
 }
 
