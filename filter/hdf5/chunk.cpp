@@ -13,6 +13,7 @@
 #include "recognition/memory.h"
 #include "stz.h"
 #include "stz_cd_values.h"
+#include "stz_learned.h"
 
 namespace stz::hdf5 {
 namespace {

@@ -11,8 +11,11 @@ from h5stz.programs import run
 
 
 def environment(through, threads, record):
-    """Environment variables for a program; `through` None: HDF5 alone, with the filter."""
-    variables = {**os.environ, "HDF5_PLUGIN_PATH": h5stz.plugin_path()}
+    """Environment variables for a program; `through` None: HDF5 alone, with the filter.
+
+    Chunks do not learn from others: their bytes would depend on the order in which threads finish.
+    """
+    variables = {**os.environ, "HDF5_PLUGIN_PATH": h5stz.plugin_path(), "H5STZ_LEARN": "0"}
     if through is None:
         return variables
     return run.environment(variables, through) | {"H5STZ_RUN_STATS": str(record), run.THREADS: str(threads)}
