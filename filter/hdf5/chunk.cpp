@@ -158,7 +158,8 @@ int compress(const stz_layout& layout, const void* samples, stz_options options,
 
 }  // namespace
 
-size_t encode_samples(const ChunkClient& client, const void* samples, size_t bytes, int threads, Allocate allocate, Message& message) {
+size_t encode_samples(const ChunkClient& client, const ChunkLearning& learning, const void* samples, size_t bytes, int threads,
+                      Allocate allocate, Message& message) {
   stz_options options = STZ_OPTIONS_INIT;
   stz_layout layout;
   if (stz_cd_values_parse(client.count, client.values, &options, &layout, message.text, sizeof message.text) != STZ_OK) return 0;
@@ -181,8 +182,9 @@ size_t encode_samples(const ChunkClient& client, const void* samples, size_t byt
   stz_find_missing_value(&layout, samples, &options);
   if (threads) options.threads = threads;
   if (stz_environment_check()) options.check = STZ_CHECK_DECODE;
-  const std::shared_ptr<stz_learned> learned = options.learn == STZ_LEARN_NO ? nullptr : learned_of(layout, client.count, client.values);
-  options.learned = learned.get();
+  const std::shared_ptr<stz_learned> learned =
+      learning.of_process && options.learn != STZ_LEARN_NO ? learned_of(layout, client.count, client.values) : nullptr;
+  options.learned = learning.of_process ? learned.get() : learning.learned;
   size_t size = 0;
   const int error = compress(layout, samples, options, recognised, out, capacity, size);
   if (!error) return size;
@@ -250,7 +252,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
                     Message& message) {
   const int threads = stz_environment_threads();  // the user of the program decides, not the file
   return replace_buffer(library, false, buffer_size, buffer, [&](Allocate allocate) {
-    return encode_samples({cd_count, cd_values, cd_values}, *buffer, bytes, threads, allocate, message);
+    return encode_samples({cd_count, cd_values, cd_values}, {}, *buffer, bytes, threads, allocate, message);
   });
 }
 

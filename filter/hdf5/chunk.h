@@ -4,6 +4,7 @@
 #include "base/function_ref.h"
 #include "base/message.h"
 #include "hdf5/library.h"
+#include "stz.h"
 
 namespace stz::hdf5 {
 
@@ -17,9 +18,16 @@ struct ChunkClient {
 // Returns memory of a number of bytes, or null.
 using Allocate = FunctionRef<void*(size_t bytes)>;
 
+// What a chunk takes predictions from: what the process has learned, or a memory of the caller's, which may be null.
+struct ChunkLearning {
+  bool of_process = true;
+  stz_learned* learned = nullptr;
+};
+
 // Compress an array of samples, and decompress a stream, to memory from `allocate`. They return the number of bytes there; on an error they
 // set `message` and return 0. threads: for this chunk; 0: the number of the client data. They do not call HDF5.
-size_t encode_samples(const ChunkClient& client, const void* samples, size_t bytes, int threads, Allocate allocate, Message& message);
+size_t encode_samples(const ChunkClient& client, const ChunkLearning& learning, const void* samples, size_t bytes, int threads,
+                      Allocate allocate, Message& message);
 size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes, int threads, Allocate allocate, Message& message);
 
 // Both replace *buffer by a new one of *buffer_size bytes and return the number of bytes that hold data. On an error they set

@@ -35,8 +35,14 @@ std::vector<Kind>& kinds() {
   return *all;
 }
 
-// The client data were parsed without an error.
-bool has_predictions(size_t count, const unsigned* values) {
+bool is_wanted() {
+  const char* const text = std::getenv("H5STZ_LEARN");
+  return !text || std::strcmp(text, "0");
+}
+
+}  // namespace
+
+bool has_predictions(size_t count, const unsigned* values) noexcept {
   if (count <= STZ_CD_FIXED_WORDS || values[0] != STZ_CD_FORM_RECORDS) return false;
   const size_t rank = values[STZ_CD_FIXED_WORDS - 1] >> 16 & 0xff;
   for (size_t word = STZ_CD_FIXED_WORDS + 2 * rank; word + 1 < count; word += 2 + size_t{values[word + 1]})
@@ -44,12 +50,9 @@ bool has_predictions(size_t count, const unsigned* values) {
   return false;
 }
 
-bool is_wanted() {
-  const char* const text = std::getenv("H5STZ_LEARN");
-  return !text || std::strcmp(text, "0");
+bool learns_in_process(const stz_options& options, size_t cd_count, const unsigned* cd_values) noexcept {
+  return options.learn != STZ_LEARN_NO && !has_predictions(cd_count, cd_values) && is_wanted();
 }
-
-}  // namespace
 
 std::shared_ptr<stz_learned> learned_of(const stz_layout& layout, size_t cd_count, const unsigned* cd_values) noexcept {
   const bool given = has_predictions(cd_count, cd_values);

@@ -11,4 +11,10 @@ namespace stz::hdf5 {
 // variable H5STZ_LEARN turns the latter off (0).
 std::shared_ptr<stz_learned> learned_of(const stz_layout& layout, size_t cd_count, const unsigned* cd_values) noexcept;
 
+// Whether client data, which were parsed without an error, have predictions.
+bool has_predictions(size_t cd_count, const unsigned* cd_values) noexcept;
+
+// Whether chunks with these options and client data learn from others of the process: learned_of() is not null, and not of the client data.
+bool learns_in_process(const stz_options& options, size_t cd_count, const unsigned* cd_values) noexcept;
+
 }  // namespace stz::hdf5

@@ -7,9 +7,12 @@
 #include "hdf5/chunk_functions.h"
 #include "hdf5/dataset.h"
 #include "hdf5/last_error.h"
+#include "hdf5/learned_chunks.h"
 #include "hdf5/library.h"
+#include "hdf5/trained_chunks.h"
 #include "recognition/memory.h"
 #include "stz_cd_values.h"
+#include "stz_learned.h"
 
 namespace stz::hdf5 {
 namespace {
@@ -67,10 +70,19 @@ size_t without_message(void* out, size_t capacity, Body body) noexcept {
 }
 
 constexpr ChunkFunctions chunk_functions_here = {
-    [](size_t count, const unsigned* values, const void* dataset, const void* samples, size_t bytes, int threads, void* out,
-       size_t capacity) {
+    [](size_t count, const unsigned* values, u64 chunks, const void* (*gather)(void*, u64), void* context) -> stz_learned* {
+      const FloatingEnvironment environment;
+      Message unused;
+      if (!thread_has_memory()) return nullptr;
+      const auto chunk = [&](u64 number) { return gather(context, number); };
+      return catch_all(unused, static_cast<stz_learned*>(nullptr), [&] { return train_on_chunks(count, values, chunks, chunk); });
+    },
+    [](stz_learned* trained) { stz_learned_free(trained); },
+    [](size_t count, const unsigned* values, const void* dataset, stz_learned* trained, const void* samples, size_t bytes, int threads,
+       void* out, size_t capacity) {
       return without_message(out, capacity, [&](Allocate allocate, Message& message) {
-        return encode_samples({count, values, dataset}, samples, bytes, threads, allocate, message);
+        const ChunkLearning learning{has_predictions(count, values), trained};
+        return encode_samples({count, values, dataset}, learning, samples, bytes, threads, allocate, message);
       });
     },
     [](size_t count, const unsigned* values, const void* dataset, const void* stream, size_t bytes, int threads, void* out,

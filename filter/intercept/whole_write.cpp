@@ -20,10 +20,13 @@ class WholeWriter {
   WholeWriter(const region::Request& request, const hdf5::Calls& calls, const WholeDataset& whole, const hdf5::ChunkFunctions& functions,
               const region::Shares& shares)
       : request_(request), calls_(calls), whole_(whole), functions_(functions), shares_(shares) {}
+  ~WholeWriter() { functions_.free_trained(trained_); }
+  WholeWriter(const WholeWriter&) = delete;
 
   Way run() {
     ring_.resize(2 * static_cast<size_t>(shares_.chunks));
     capacity_ = stz_max_compressed_size(&whole_.chunk);
+    train();
     auto help = [this]() noexcept { work(false); };
     {
       ThreadGroup helpers;
@@ -44,6 +47,21 @@ class WholeWriter {
   struct Room {
     Bytes samples, stream;
   };
+
+  // Before threads start, so that streams do not depend on them.
+  void train() {
+    Bytes samples;
+    const auto give = [&](u64 number) { return samples_of(region::ChunkRows(whole_, number), samples); };
+    const auto gather = [](void* given, u64 number) noexcept -> const void* {
+      try {
+        return (*static_cast<decltype(give)*>(given))(number);
+      } catch (...) {  // out of memory
+        return nullptr;
+      }
+    };
+    trained_ = functions_.train(whole_.client_count, whole_.client_data, whole_.chunks, gather,
+                                const_cast<void*>(static_cast<const void*>(&give)));
+  }
 
   // The calling thread works until all chunks are written, the others until all are taken; all stop if one fails.
   void work(bool may_call_hdf5) noexcept {
@@ -79,12 +97,10 @@ class WholeWriter {
     lock.unlock();
     static const char no_dataset = 0;  // nothing of this dataset was decoded
     const region::ChunkRows rows(whole_, number);
-    const auto* const buffer = static_cast<const unsigned char*>(request_.buffer);
-    if (!rows.is_one()) gather(rows, buffer, room.samples);
+    const unsigned char* const samples = samples_of(rows, room.samples);
     room.stream.resize(capacity_);
-    const size_t size =
-        functions_.encode(whole_.client_count, whole_.client_data, &no_dataset, rows.is_one() ? buffer + rows.first() : room.samples.data(),
-                          whole_.chunk_bytes, shares_.threads_each, room.stream.data(), capacity_);
+    const size_t size = functions_.encode(whole_.client_count, whole_.client_data, &no_dataset, trained_, samples, whole_.chunk_bytes,
+                                          shares_.threads_each, room.stream.data(), capacity_);
     if (size == 0) return Way::failed;
     Bytes stream(size);
     memcpy(stream.data(), room.stream.data(), size);
@@ -95,13 +111,17 @@ class WholeWriter {
     return Way::threads;
   }
 
-  void gather(const region::ChunkRows& rows, const unsigned char* buffer, Bytes& samples) const {
+  // The samples of a chunk: in the program's buffer, if they are contiguous there, or else gathered in `samples`.
+  const unsigned char* samples_of(const region::ChunkRows& rows, Bytes& samples) const {
+    const auto* const buffer = static_cast<const unsigned char*>(request_.buffer);
+    if (rows.is_one()) return buffer + rows.first();
     samples.resize(whole_.chunk_bytes);
     if (rows.sticks_out()) {
       for (size_t at = 0; at < whole_.chunk_bytes; at += whole_.element_size)
         memcpy(samples.data() + at, whole_.padding, whole_.element_size);
     }
     rows.each([&](hsize_t from, hsize_t to, hsize_t bytes) { memcpy(samples.data() + to, buffer + from, bytes); });
+    return samples.data();
   }
 
   Way write(Lock& lock) {
@@ -123,6 +143,7 @@ class WholeWriter {
   const hdf5::ChunkFunctions& functions_;
   const region::Shares shares_;
   size_t capacity_ = 0;
+  stz_learned* trained_ = nullptr;
 
   std::mutex mutex_;  // guards what follows; a new one for each write, so that a fork leaves none held
   std::condition_variable changed_;

@@ -333,3 +333,17 @@ def test_swmr_is_left_to_hdf5(through, tmp_path):
     target = tmp_path / "x.h5"
     *_, ways = whole_datasets.outcome([*python(DATA + SWMR), target], target, through, 3)
     assert ways == {"write/swmr": 1, "read/swmr": 1}
+
+
+def test_chunks_that_learn_do_not_depend_on_the_threads(program, tmp_path):
+    """They take predictions that are trained on some chunks of the dataset, whatever the process wrote before."""
+    words = ["f4", "100x81x50", "8x16x17", "words=" + bound(BOUND), "--", "write", "readonly", "read"]
+    found = {}
+    for threads, learn in ((2, 1), (5, 1), (5, 0)):
+        target = tmp_path / f"{threads}{learn}.h5"
+        _, read, ways = whole_datasets.outcome(
+            [program, target, *words], target, "preload", threads, {"H5STZ_LEARN": str(learn)}
+        )
+        assert ways == {"write/threads": 1, "read/threads": 1}
+        found[threads, learn] = whole_datasets.stored(target), read
+    assert found[2, 1] == found[5, 1] != found[5, 0]

@@ -13,7 +13,7 @@ from h5stz.programs import run
 def environment(through, threads, record):
     """Environment variables for a program; `through` None: HDF5 alone, with the filter.
 
-    Chunks do not learn from others: their bytes would depend on the order in which threads finish.
+    Chunks do not learn from others: with threads they would take other predictions than without.
     """
     variables = {**os.environ, "HDF5_PLUGIN_PATH": h5stz.plugin_path(), "H5STZ_LEARN": "0"}
     if through is None:
