@@ -3,6 +3,7 @@
 #include "base/buffer.h"
 #include "base/faults.h"
 #include "base/guard.h"
+#include "base/parallel.h"
 #include "base/stages.h"
 #include "base/struct_size.h"
 #include "base/threads.h"
@@ -34,6 +35,8 @@ int write_with(const stz_layout* layout, const void* data, const stz_options* op
     require(code == STZ_OK, code);
     require(capacity >= array_bytes(*layout) + 64, STZ_ERROR_CAPACITY);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    given.threads = useful_threads(thread_count(given.threads), sample_count(*layout));
+    const Team team(given.threads);
     *out_size = write(static_cast<const u8*>(data), given);
   });
 }
@@ -86,6 +89,8 @@ int stz_estimate(const stz_layout* layout, const void* data, const stz_options* 
     const int code = take_input(options, given);
     require(code == STZ_OK, code);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    given.threads = useful_threads(thread_count(given.threads), sample_count(*layout));
+    const Team team(given.threads);
     give_output(size_estimate(*layout, static_cast<const u8*>(data), given), result);
   });
 }

@@ -1,6 +1,7 @@
 // The C API of stz_reader.h: sources, and readers for streams of every form.
 #include "api/stream_info.h"
 #include "base/guard.h"
+#include "base/parallel.h"
 #include "base/read_file.h"
 #include "base/struct_size.h"
 #include "base/threads.h"
@@ -150,10 +151,12 @@ int stz_reader_read(stz_reader* reader, const uint64_t* start, const uint64_t* c
     const Request request{start, count, step, reader->max_error, reader->enhance};
     const stz_layout& layout = reader->array->header().layout;
     require(out_size == requested_elements(layout, request) * element_size(layout.dtype), STZ_ERROR_CAPACITY);
+    const int useful = useful_threads(thread_count(threads), sample_count(layout));
+    const Team team(useful);
     if (reader->element.empty())
-      reader->array->read(request, static_cast<u8*>(out), thread_count(threads), nullptr);
+      reader->array->read(request, static_cast<u8*>(out), useful, nullptr);
     else
-      read_whole_parts(reader, request, static_cast<u8*>(out), thread_count(threads));
+      read_whole_parts(reader, request, static_cast<u8*>(out), useful);
   });
 }
 

@@ -1,6 +1,8 @@
 // The C API of a memory for arrays that resemble each other.
 #include "base/guard.h"
+#include "base/parallel.h"
 #include "base/struct_size.h"
+#include "base/threads.h"
 #include "encoder/encode.h"
 #include "encoder/learning.h"
 #include "format/convert.h"
@@ -26,6 +28,8 @@ int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void
     require(code == STZ_OK, code);
     require(!learned->is_fixed(), STZ_ERROR_ARGUMENT);
     require(data || element_count(*layout) == 0, STZ_ERROR_ARGUMENT);
+    given.threads = useful_threads(thread_count(given.threads), sample_count(*layout));
+    const Team team(given.threads);
     train(*layout, static_cast<const u8*>(data), given, *learned);
   });
 }

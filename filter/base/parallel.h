@@ -1,4 +1,4 @@
-// Shares work among threads that are started for one or several pieces of it, and joined before it ends.
+// Shares the work of a call among threads, which are started for it and joined before it ends.
 #pragma once
 #include <pthread.h>
 #include <signal.h>
@@ -65,79 +65,46 @@ class ThreadGroup {
   std::vector<std::thread> threads_;
 };
 
-// Calls work(worker, i) for every i < n, in rising order. everywhere(run) calls run() on any number of threads; each has its own Worker. If
-// several calls fail, the failure of the lowest i is thrown, as with one thread.
-template <class Worker, class F, class Everywhere>
-void share_work(u64 n, F& work, Everywhere everywhere) {
-  std::atomic<u64> next{0};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  u64 failed = n;
-  auto run = [&] {
-    try {
-      Worker worker;
-      for (u64 i; (i = next++) < n;) try {
-          work(worker, i);
-        } catch (...) {
-          std::lock_guard lock(mutex);
-          if (i < failed) {
-            failed = i;
-            failure = std::current_exception();
-          }
-          next = n;
-        }
-    } catch (...) {  // no memory for a worker
-      std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next = n;
-    }
-  };
-  everywhere(run);
-  if (failure) std::rethrow_exception(failure);
-}
-
-// Shares work among the calling thread and up to threads - 1 more. Results must not depend on the distribution.
-template <class Worker, class F>
-void parallel_for(u64 n, int threads, F work) {
-  share_work<Worker>(n, work, [&](auto& run) {
-    ThreadGroup helpers;
-    if (threads > 1 && n > 1) helpers.start(size_t(std::min<u64>(u64(threads), n)) - 1, run);
-    run();
-  });
-}
-
-// Threads for many pieces of work that are too short to start threads for each. They are started for the first piece and wait for the next.
-// Work does not wait for a late thread.
+// The threads of a call of the codec. They are started once, for all work of the call, keep their memory from one piece of work to the
+// next, and end with the call. Work does not wait for a late thread.
 class Team {
  public:
-  explicit Team(int threads) : threads_(threads) {}
+  // Becomes the team of the calling thread, unless that is in a call with a team already, or `threads` is 1.
+  explicit Team(int threads) : threads_(threads), leads_(threads > 1 && !of_this_thread) {
+    if (leads_) of_this_thread = this;
+  }
   ~Team() {
+    if (!leads_) return;
+    of_this_thread = nullptr;
     stop_ = true;
     turn_++;
     turn_.notify_all();
   }
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
-  bool alone() const { return threads_ <= 1; }
 
-  // Does the same as parallel_for. Must not be called from inside of `work`.
-  template <class Worker, class F>
-  void share(u64 n, F work) {
-    share_work<Worker>(n, work, [&](auto& run) {
-      if (alone() || n <= 1) return run();
-      if (!started_) {
-        started_ = true;
-        helpers_.start(size_t(threads_ - 1), wait_for_work_);
-      }
-      const FunctionRef<void()> whole(run);
-      work_ = &whole;
-      inside_ = open;
-      turn_++;
-      turn_.notify_all();
-      run();
-      inside_ -= open;
-      for (u32 inside; (inside = inside_) != 0;) wait_for_change(inside_, inside);
-    });
+  // The team of the calling thread, or null. Inside of work there is none: what is shared is not shared again.
+  static Team* of_caller() { return of_this_thread; }
+
+  // Starts the threads, which takes them some tens of microseconds. Otherwise, the first work starts them.
+  void start() noexcept {
+    if (started_) return;
+    started_ = true;
+    helpers_.start(size_t(threads_ - 1), wait_for_work_);
+  }
+
+  // Calls run(), which must not throw, on the calling thread and on every other one that is there in time.
+  void everywhere(FunctionRef<void()> run) noexcept {
+    start();
+    of_this_thread = nullptr;
+    work_ = &run;
+    inside_ = open;
+    turn_++;
+    turn_.notify_all();
+    run();
+    inside_ -= open;
+    for (u32 inside; (inside = inside_) != 0;) wait_for_change(inside_, inside);
+    of_this_thread = this;
   }
 
  private:
@@ -164,7 +131,10 @@ class Team {
     }
   }
 
+  static inline constinit thread_local Team* of_this_thread = nullptr;
+
   const int threads_;
+  const bool leads_;
   bool started_ = false;
   std::atomic<bool> stop_{false};
   std::atomic<u32> turn_{0}, inside_{0};  // `inside_`: whether there is work (open), and the number of working helpers
@@ -172,6 +142,46 @@ class Team {
   WaitForWork wait_for_work_{*this};
   ThreadGroup helpers_;  // last, so that it is destroyed first
 };
+
+// Starts the threads of the call that the calling thread is in, before there is work for them.
+inline void start_threads() noexcept {
+  if (Team* const team = Team::of_caller()) team->start();
+}
+
+// Calls work(worker, i) for every i < n, in rising order, on the threads of the call, unless `threads` is 1. Each thread has its own
+// Worker. Results must not depend on the distribution. If several calls of `work` fail, the failure of the lowest i is thrown, as with one
+// thread.
+template <class Worker, class F>
+void parallel_for(u64 n, int threads, F work) {
+  std::atomic<u64> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  u64 failed = n;
+  auto run = [&]() noexcept {
+    u64 i = next++;
+    if (i >= n) return;
+    try {
+      Worker worker;
+      for (; i < n; i = next++) try {
+          work(worker, i);
+        } catch (...) {
+          std::lock_guard lock(mutex);
+          if (i < failed) {
+            failed = i;
+            failure = std::current_exception();
+          }
+          next = n;
+        }
+    } catch (...) {  // no memory for a worker
+      std::lock_guard lock(mutex);
+      if (!failure) failure = std::current_exception();
+      next = n;
+    }
+  };
+  Team* const team = threads > 1 && n > 1 ? Team::of_caller() : nullptr;
+  team ? team->everywhere(run) : run();
+  if (failure) std::rethrow_exception(failure);
+}
 
 // Items per task: neighbouring items are given out together if each is little work.
 inline u64 items_per_task(u64 samples_per_item) {

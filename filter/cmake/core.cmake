@@ -33,9 +33,12 @@ foreach(line IN LISTS instruction_sets)
 endforeach()
 
 set(fuzzed_otherwise coding/checksum.cpp encoder/fit/fit_level.cpp decoder/decode_level.cpp)
-set_property(SOURCE ${fuzzed_otherwise} PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
+set_property(SOURCE ${fuzzed_otherwise} base/threads.cpp PROPERTY SKIP_UNITY_BUILD_INCLUSION ON)
 if(H5STZ_BUILD_FUZZERS) # these alone, so that with ccache the others are compiled once for fuzz targets and tests
   set_property(SOURCE ${fuzzed_otherwise} APPEND PROPERTY COMPILE_DEFINITIONS STZ_FUZZING)
+endif()
+if(H5STZ_ALWAYS_THREADS) # in one source, for the same reason
+  set_property(SOURCE base/threads.cpp APPEND PROPERTY COMPILE_DEFINITIONS STZ_ALWAYS_THREADS)
 endif()
 add_library(stz_core OBJECT ${core_sources})
 set_target_properties(stz_core PROPERTIES UNITY_BUILD ${H5STZ_UNITY} UNITY_BUILD_BATCH_SIZE 8)

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/parallel.h"
+#include "base/threads.h"
 #include "decoder/decode_level.h"
 #include "decoder/decode_patched.h"
 #include "format/convert.h"
@@ -77,6 +78,7 @@ template <class S>
 void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int threads, size_t taken, Verification* verification, bool enhance) {
   const size_t width = component_size(h.layout.dtype);
   const u64 parts = u64(components(h.layout.dtype)), valid = valid_elements(h);
+  start_threads();
   std::vector<u8> specials;
   std::vector<LiteralElement> literals;
   const u64 sections = sections_offset(h);
@@ -119,6 +121,8 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
   Header h = read_header(stream, size);
   const size_t bytes = array_bytes(h.layout);
   require(bytes == out_size, STZ_ERROR_CAPACITY);
+  threads = useful_threads(threads, sample_count(h.layout));
+  const Team team(threads);
   const size_t element = element_size(h.layout.dtype);
   const size_t taken = std::min(refinements, h.layers.refinements());
   if (h.form == Form::patched) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/faults.h"
+#include "base/parallel.h"
 #include "base/threads.h"
 #include "coding/checksum.h"
 #include "encoder/learning.h"
@@ -181,6 +182,7 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   Header h = header_of(layout, options);
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
+  start_threads();
   StreamRequest request = request_of(layout, options, unknown_bits);
   const bool learns = options.learned && options.learn != STZ_LEARN_NO && request.effort <= most_learned_effort && request.layers <= 1 &&
                       unknown_bits.empty();

@@ -93,6 +93,8 @@ u64 array_bytes(const stz_layout& layout) {
   return element_count(layout) * size;
 }
 
+u64 sample_count(const stz_layout& layout) { return element_count(layout) * u64(components(layout.dtype)); }
+
 Bytes write_header(const Header& h) {
   Bytes out(magic, magic + 4);
   const Bytes extensions = write_extensions(h);

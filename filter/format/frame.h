@@ -67,6 +67,7 @@ struct Header {
 
 u64 element_count(const stz_layout& layout);  // fails on overflow
 u64 array_bytes(const stz_layout& layout);
+u64 sample_count(const stz_layout& layout);  // a complex element has two
 
 Bytes write_header(const Header& h);
 // Reads the header and verifies its checksum. Fails if it is damaged, truncated or of a newer version.

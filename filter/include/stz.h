@@ -190,7 +190,8 @@ typedef struct stz_options {
   double bound;       /* finite, not negative; 0 means lossless. Ignored by STZ_LOSSLESS */
   uint64_t fill;      /* the bits of the fill value as an integer of the host, for real types of up to 8 bytes */
   int32_t block;      /* stz_block */
-  int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone. Never changes the stream */
+  int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone, which is also enough for arrays of
+                       * fewer than 2^21 samples. Never changes the stream */
   int32_t effort;     /* 0 (default: 5), or 1 (fastest) to 9 (smallest streams) */
   int32_t layers;     /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. The first of several layers can be read alone */
   /* The axis along which the array grows: 1 + that axis, at most the rank; 0: it does not grow. If all samples of the last planes across
@@ -329,7 +330,8 @@ STZ_API int stz_drop_layers(const void* stream, size_t size, double max_error, v
  * Uses the calling thread alone. */
 STZ_API int stz_decompress(const void* stream, size_t size, void* out, size_t out_size);
 
-/* Decompresses as stz_decompress does, with up to `threads` threads, capped at 256; 0 and 1 use the calling thread alone.
+/* Decompresses as stz_decompress does, with up to `threads` threads, capped at 256; 0 and 1 use the calling thread alone,
+ * which is also enough for arrays of fewer than 2^21 samples. The threads end with the call.
  * The array does not depend on the number. A negative number is STZ_ERROR_OPTION. */
 STZ_API int stz_decompress_threads(const void* stream, size_t size, void* out, size_t out_size, int threads);
 

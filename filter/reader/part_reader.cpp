@@ -1,6 +1,7 @@
 #include "reader/part_reader.h"
 
 #include "base/parallel.h"
+#include "base/threads.h"
 #include "reader/copy_elements.h"
 #include "reader/lost_areas.h"
 #include "reader/part_decoder.h"
@@ -203,6 +204,7 @@ class BlockPartReader : public PartReader {
     const bool decodes = planner_.collect(plans, item, fetched, &levels, lost ? lost->readable : 0);
     if (decodes && verifies(plans[0])) prepare_verifier(lost ? &lost->report : nullptr);
     fetched.fetch(source_, lost != nullptr);
+    threads = useful_threads(threads, samples_to_decode(levels) + selection.elements);
     for (size_t p = levels.size(); p-- > 0;) {
       LevelBlocks<S>& level_blocks = levels[p];
       const LevelPlan& plan = *level_blocks.plan;
@@ -237,6 +239,17 @@ class BlockPartReader : public PartReader {
       }
       if (p + 1 < levels.size()) levels[p + 1].blocks.clear();  // a level needs the next coarser one only: at most two levels are in memory
     }
+  }
+
+  // The samples of the blocks that no cache has, on all levels.
+  u64 samples_to_decode(const std::vector<LevelBlocks<S>>& levels) const {
+    u64 samples = 0;
+    for (const LevelBlocks<S>& of_level : levels) {
+      const Level& level = sections_.hierarchy().level[of_level.plan->l];
+      const u64 missing = u64(std::count(of_level.blocks.begin(), of_level.blocks.end(), nullptr));
+      samples += missing * (level.samples() / block_count(level));
+    }
+    return samples;
   }
 
   // Adds the areas that are lost on a level, before its blocks are decoded.

@@ -1,17 +1,38 @@
-"""Threads: tests/native/threads.cpp under ThreadSanitizer, which reports memory that two threads use with nothing in between.
+"""Threads of a call: how many it starts, and that its result does not depend on them (tests/native/thread_starts.cpp).
 
-All that the filter may do at the same time is in that program: the codec, the filter's callback, readers, kept readers.
-whole_datasets.cpp has the threads of `h5stz run`.
+tests/native/threads.cpp under ThreadSanitizer reports memory that two threads use with nothing in between. All that the
+filter may do at the same time is in that program: the codec, the filter's callback, readers, kept readers. whole_datasets.cpp
+has the threads of `h5stz run`.
 """
 
 import subprocess
 
+import numpy as np
 import pytest
 
+import h5stz
+from support import fields
 from support.native import native_program
 from support.requirements import needs_programs
 
 pytestmark = needs_programs("g++")
+
+
+def test_a_call_starts_its_threads_once():
+    done = subprocess.run([native_program("thread_starts")], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith(" checks\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("block", ["default", "region", "throughput"])
+def test_bytes_do_not_depend_on_threads(dtype, block):
+    array = fields.random_field((128, 130, 132), 4, 1).astype(dtype)
+    options = {"absolute": 1e-3, "block": block, "effort": 3}
+    stream = h5stz.compress(array, threads=1, **options)
+    decoded = h5stz.decompress(stream, threads=1)
+    for threads in (2, 3, 8):
+        assert h5stz.compress(array, threads=threads, **options) == stream
+        assert np.array_equal(h5stz.decompress(stream, threads=threads), decoded)
 
 
 def sanitizer_works(directory):

@@ -71,8 +71,8 @@ float sum_of_sizes(const float* v, size_t n) {
 }  // namespace
 
 template <class S>
-FeedbackTrials::FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted, Team& team)
-    : team_(team) {
+FeedbackTrials::FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted, int threads)
+    : threads_(threads) {
   for (int axis = 2; axis >= 0; axis--)
     if (boxes[0].work.geometry.active_mask >> axis & 1) axis_[terms_++] = axis;
   size_t space = 0;
@@ -211,7 +211,7 @@ double FeedbackTrials::bits() const {
 }
 
 #define STZ_INSTANTIATE(S) \
-  template FeedbackTrials::FeedbackTrials(std::vector<SampledBox<S>>&, int, const ClassParameters&, double, u64, Team&);
+  template FeedbackTrials::FeedbackTrials(std::vector<SampledBox<S>>&, int, const ClassParameters&, double, u64, int);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

@@ -7,9 +7,9 @@ namespace stz {
 
 class FeedbackTrials {
  public:
-  // Takes about `wanted` samples of the class. The threads of the team share the work.
+  // Takes about `wanted` samples of the class.
   template <class S>
-  FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted, Team& team);
+  FeedbackTrials(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, double step, u64 wanted, int threads);
   u64 samples() const { return samples_; }
   int terms() const { return terms_; }
   int axis(int term) const { return axis_[term]; }
@@ -33,11 +33,11 @@ class FeedbackTrials {
   using Worker = Buffer<float>;  // residuals of one thread
   static constexpr u64 most_tasks = 8, samples_per_task = 4096, counters = 4 * 256;
   u64 tasks() const { return std::min<u64>(windows_.size(), std::clamp<u64>(keys_.size() / samples_per_task, 1, most_tasks)); }
-  // Calls work(worker, task, number of a window) for every window, in tasks that the team shares.
+  // Calls work(worker, task, number of a window) for every window, in tasks that threads share.
   template <class F>
   void for_windows(F work) {
     const u64 count = windows_.size(), parts = tasks();
-    team_.share<Worker>(parts, [&](Worker& worker, u64 task) {
+    parallel_for<Worker>(parts, threads_, [&](Worker& worker, u64 task) {
       for (u64 w = task * count / parts; w < (task + 1) * count / parts; w++) work(worker, task, size_t(w));
     });
   }
@@ -51,7 +51,7 @@ class FeedbackTrials {
   int terms_ = 0, axis_[3];
   u64 samples_ = 0;
   double size_ = 0;  // mean |difference|; after a trial, mean |error| in it
-  Team& team_;
+  const int threads_;
   FeedbackSums sums_;
   Buffer<float> differences_;
   Buffer<u8> contexts_, keys_;

@@ -89,9 +89,10 @@ bool near(const FeedbackParameters& a, const FeedbackParameters& b) {
 }  // namespace
 
 template <class S>
-FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, Team& team) {
+FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options,
+                         int threads) {
   STZ_STAGE(feedback);
-  FeedbackTrials trials(boxes, cls, p, options.step, options.samples, team);
+  FeedbackTrials trials(boxes, cls, p, options.step, options.samples, threads);
   FeedbackFit best{{}, options.as_bytes};
   FeedbackParameters next;
   if (trials.samples() < fewest_for_feedback) return best;
@@ -127,7 +128,7 @@ FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const Class
 }
 
 #define STZ_INSTANTIATE(S) \
-  template FeedbackFit fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&, Team&);
+  template FeedbackFit fit_feedback(std::vector<SampledBox<S>>&, int, const ClassParameters&, const FeedbackOptions&, int);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

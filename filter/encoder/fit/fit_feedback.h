@@ -26,6 +26,6 @@ struct FeedbackFit {
 
 // `boxes`: with their contexts, the original samples of the class, and all other samples that its stencil reads.
 template <class S>
-FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, Team& team);
+FeedbackFit fit_feedback(std::vector<SampledBox<S>>& boxes, int cls, const ClassParameters& p, const FeedbackOptions& options, int threads);
 
 }  // namespace stz

@@ -145,7 +145,7 @@ FeedbackOptions feedback_options(const LevelSource<S>& source, size_t l, int cls
 
 // Fits what refinements add to the c-th class, which is coded already. `so_far`: the parameters that they build on.
 template <class S>
-void fit_refinements(const LevelSource<S>& source, ParameterState& so_far, size_t l, int c, Team& team, CodeHistogram& histogram,
+void fit_refinements(const LevelSource<S>& source, ParameterState& so_far, size_t l, int c, int threads, CodeHistogram& histogram,
                      BinaryEncoder& unused, FittedLevel<S>& fitted) {
   const int cls = parity_classes_of(source.level(l).split_mask()).mask[c];
   const ClassParameters& p = fitted.parameters[cls];
@@ -154,7 +154,7 @@ void fit_refinements(const LevelSource<S>& source, ParameterState& so_far, size_
     FittedRefinement& refinement = fitted.refinements[r];
     if (!refinement.any()) continue;
     ClassParameters& q = refinement.parameters[cls];
-    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
       if (c == 0 && box.refined_context.empty()) {
         box.refined_context.resize(fitted.refinements.size());
         start_refined_activities(box.work, fitted.refinements.size());
@@ -165,7 +165,7 @@ void fit_refinements(const LevelSource<S>& source, ParameterState& so_far, size_
     fitted.bits += fit_refined_models(source, so_far.refined[r], fitted.boxes, l, cls, r, refinement, of_class, histogram, q);
     write_refined_class(unused, so_far.refined[r], source.parameter_context(l), of_class, q);
     mean = refined_mean(mean, refinement.before - refinement.after, q.mean);
-    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { refine_activities(box.work, r, cls, refinement.after, mean); });
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { refine_activities(box.work, r, cls, refinement.after, mean); });
   }
 }
 
@@ -178,16 +178,15 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
   FittedLevel<S> fitted;
   fitted.exact = level.samples() * source.batch() <= exact_samples;
   fitted.boxes = fitted.exact ? all_blocks(source, l) : sample_boxes(source, l, source.effort().boxed_samples);
-  Team team(std::min(threads, most_box_tasks));
-  for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+  for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
     prepare_box(source, whole_item(source, state, l, box.item), l, box.item, box.place, widest_stencil(level), box.work);
   });
-  fit_boxes(source, state.parameters, l, team, fitted);
+  fit_boxes(source, state.parameters, l, threads, fitted);
   return fitted;
 }
 
 template <class S>
-void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, Team& team, FittedLevel<S>& fitted) {
+void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, int threads, FittedLevel<S>& fitted) {
   const ParityClasses classes = parity_classes_of(source.level(l).split_mask());
   PredictionFits<S> fits(source, fitted.boxes, l, fitted.exact, widest_stencil(source.level(l)));
   ParameterState so_far = coarser;
@@ -206,33 +205,33 @@ void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size
     as_bytes = so_far.has_coarser[cls] && may_use_byte_indices(source.quantizer(l), whole_mean(so_far.coarser[cls]) - 4);
     p = learned.empty() ? fits.fit(so_far, cls) : fits.choose(so_far, cls, learned, as_bytes);
     p.unknown_bits = unknown_bits;
-    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
       if (c > 0) class_activities(box.work, classes.mask[c - 1], fitted.parameters[classes.mask[c - 1]].mean);
       class_contexts(box.work, cls, p, box.context[cls]);
     });
     if (learned.empty() && source.parameter_context(l).with_feedback && source.effort().feedback_trials > 1) {
-      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, feedback_options(source, l, cls, as_bytes), team);
+      const FeedbackFit feedback = fit_feedback(fitted.boxes, cls, p, feedback_options(source, l, cls, as_bytes), threads);
       p.feedback = feedback.parameters;
       as_bytes = feedback.as_bytes;
     }
-    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) {
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) {
       code_class(source, l, cls, p, as_bytes, box.work);
       leave_out_bits(p, cls, box.work);
     });
     fitted.bits += fitted.class_bits[cls] = fit_models(source, so_far, fitted.boxes, fitted.exact, l, cls, histogram, p);
     write_class(unused, models, so_far, cls, source.parameter_context(l), p);  // later classes build on these parameters
-    fit_refinements(source, so_far, l, c, team, histogram, unused, fitted);
+    fit_refinements(source, so_far, l, c, threads, histogram, unused, fitted);
   }
   // The activities of the last class, which are not needed for samples. If all split axes have an offset, a level may have no class.
   if (fitted.exact && classes.count) {
     const int last = classes.mask[classes.count - 1];
-    for_boxes(fitted.boxes, team, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });
+    for_boxes(fitted.boxes, threads, [&](SampledBox<S>& box) { class_activities(box.work, last, fitted.parameters[last].mean); });
   }
 }
 
 #define STZ_INSTANTIATE(S)                                                                     \
   template FittedLevel<S> fit_level(const LevelSource<S>&, const LevelState<S>&, size_t, int); \
-  template void fit_boxes(const LevelSource<S>&, const ParameterState&, size_t, Team&, FittedLevel<S>&);
+  template void fit_boxes(const LevelSource<S>&, const ParameterState&, size_t, int, FittedLevel<S>&);
 STZ_INSTANTIATE(float)
 STZ_INSTANTIATE(double)
 STZ_INSTANTIATE(i64)

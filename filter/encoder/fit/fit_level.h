@@ -31,7 +31,7 @@ FittedLevel<S> fit_level(const LevelSource<S>& source, const LevelState<S>& stat
 // Computes parameters and bits from fitted.boxes. The boxes must be prepared for widest_stencil(); they are coded here. `coarser`: the
 // parameters of the coarser levels.
 template <class S>
-void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, Team& team, FittedLevel<S>& fitted);
+void fit_boxes(const LevelSource<S>& source, const ParameterState& coarser, size_t l, int threads, FittedLevel<S>& fitted);
 inline StencilId widest_stencil(const Level& level) {
   return __builtin_popcount(unsigned(level.active_mask())) <= most_axes_of_long_stencil ? stencil_long : stencil_wide;
 }

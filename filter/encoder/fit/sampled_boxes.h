@@ -29,13 +29,13 @@ constexpr int most_box_tasks = 32;  // most tasks of for_boxes: more threads hav
 
 // Calls f(box) for all boxes, on several threads if they hold enough samples.
 template <class S, class F>
-void for_boxes(std::vector<SampledBox<S>>& boxes, Team& team, F f) {
+void for_boxes(std::vector<SampledBox<S>>& boxes, int threads, F f) {
   struct Nothing {};
   constexpr u64 fewest_shared = 1 << 16;  // samples that are worth several threads
   u64 samples = 0;
   for (const SampledBox<S>& box : boxes) samples += u64(box.place.size[0] * box.place.size[1] * box.place.size[2] * box.place.size[3]);
   const u64 boxes_per_task = samples < fewest_shared ? boxes.size() : (boxes.size() + most_box_tasks - 1) / most_box_tasks;
-  team.share<Nothing>((boxes.size() + boxes_per_task - 1) / boxes_per_task, [&](Nothing&, u64 task) {
+  parallel_for<Nothing>((boxes.size() + boxes_per_task - 1) / boxes_per_task, threads, [&](Nothing&, u64 task) {
     for (size_t b = size_t(task * boxes_per_task); b < std::min<size_t>(boxes.size(), (task + 1) * boxes_per_task); b++) f(boxes[b]);
   });
 }

@@ -89,7 +89,7 @@ class SectionEstimator {
  public:
   // `state`: of the finest level that was coded completely, `exact_level`. Finer levels build on its parameters.
   SectionEstimator(LevelSource<S>& source, LevelState<S>& state, size_t exact_level, bool edge, int threads)
-      : source_(source), state_(state), exact_level_(exact_level), edge_(edge), team_(std::min(threads, most_box_tasks)) {}
+      : source_(source), state_(state), exact_level_(exact_level), edge_(edge), threads_(threads) {}
 
   // Adds the section of a level to the estimate. Returns its expected size.
   u64 add_section(size_t l, SizeEstimate& sum) {
@@ -139,7 +139,7 @@ class SectionEstimator {
     const Level& level = source_.level(l);
     FittedLevel<S>& fitted = level_[l];
     for (SampledBox<S>& box : fitted.boxes) prepare(l, box, widest_stencil(level));
-    fit_boxes(source_, state_.parameters, l, team_, fitted);
+    fit_boxes(source_, state_.parameters, l, threads_, fitted);
     const ParityClasses classes = parity_classes_of(level.split_mask());
     double bits = 0;
     for (int c = 0; c < classes.count; c++) bits += fitted.class_bits[classes.mask[c]] * valid_share(l, classes.mask[c]);
@@ -265,7 +265,7 @@ class SectionEstimator {
   LevelState<S>& state_;
   const size_t exact_level_;
   const bool edge_;
-  Team team_;
+  const int threads_;
   EdgeWork<S> edge_work_;
   FittedLevel<S> level_[max_levels];
   double place_factor_ = 1;  // cost of a sample of the level relative to a sample in its boxes

@@ -110,7 +110,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         block: "default"; "region": smaller blocks, so that region reads need fewer bytes; "throughput": longer rows, so that
             volumes are compressed and read as a whole faster.
         threads: number of threads that write a chunk, 1 to 255, stored in the file; None: 1. The environment variable
-            H5STZ_THREADS overrides it, and also applies to reading. The stream does not depend on it.
+            H5STZ_THREADS overrides it, and also applies to reading. Chunks of fewer than 2^21 samples have one thread. The
+            stream does not depend on it.
         effort: 1 (fastest) to 9 (smallest); None: 5. All efforts keep the bound. 6 to 9 also compress as 5 does and keep the
             shorter stream: 6 to 8 take twice as long, 9 six times.
         layers: number of precision layers, 1 to 7. With two or more, the first layers are a preview with larger errors from a
