@@ -54,7 +54,7 @@ FeedbackTask<T> feedback_task(BlockWork<T>& work, int cls, const ClassParameters
   const size_t pitch = size_t(task.pitch), space = pitch * (short_rows ? FeedbackTask<T>::slots : 2);
   work.zeros.resize_defined(pitch);
   work.feedback_shorts.resize_defined(2 * space);
-  work.feedback_reals.resize_defined(pitch / 2 + size_t(short_rows ? 4 * g.values.stride[2] : n) + row_slack);
+  work.feedback_reals.resize_defined(pitch + std::max(2 * size_t(n), size_t(short_rows ? 4 * g.values.stride[2] : n)) + row_slack);
   task.terms = feedback_axes(g, task.axis);
   for (int t = 0; t < task.terms; t++)
     for (int parity : {0, 1}) task.before[parity][t] = p.feedback.before[parity][2 - task.axis[t]];
@@ -67,7 +67,7 @@ FeedbackTask<T> feedback_task(BlockWork<T>& work, int cls, const ClassParameters
   task.sums = work.feedback_shorts.data();
   task.codes = task.sums + space;
   task.even = work.feedback_reals.data();
-  task.predictions = task.even + pitch / 2;
+  task.predictions = task.even + pitch;
   return task;
 }
 

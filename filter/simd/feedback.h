@@ -137,9 +137,8 @@ void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
 
 constexpr i16 escaped_code = -128;  // its zig-zag byte is byte_escape
 
-// Quantizes rows of a class, samples of even and odd index in turn. `plain`: rows are whole vectors, nothing is masked and no range is
-// avoided.
-template <class T, bool plain>
+// Quantizes rows of a class, samples of even and odd index in turn.
+template <class T>
 struct FeedbackQuantizer {
   using Code = CodeOf<T>;
   static constexpr int lanes = lanes_of<T>;
@@ -173,7 +172,7 @@ struct FeedbackQuantizer {
     Vector<Code> code[parts];
     for (int k = 0; k < parts; k++) {
       code[k] = Vector<Code>{};
-      if (plain || 2 * (h + k * lanes) < row.n) code[k] = quantize_part<parity>(row, h + k * lanes, sum + k * lanes);
+      if (2 * (h + k * lanes) < row.n) code[k] = quantize_part<parity>(row, h + k * lanes, sum + k * lanes);
     }
     return join_shorts<Code>(code);
   }
@@ -184,7 +183,7 @@ struct FeedbackQuantizer {
   STZ_INLINE Vector<Code> quantize_part(const Row& row, int h, const i16* sums) const {
     using Word = std::make_unsigned_t<Code>;  // out-of-range values wrap around; their codes are not used
     T* const at = row.samples + 2 * h;
-    const bool both = plain || 2 * h + lanes < row.n;  // both vectors; behind the row there may be foreign samples
+    const bool both = 2 * h + lanes < row.n;  // both vectors; behind the row there may be foreign samples
     Vector<T> low, high{};
     if (row.originals) {
       low = load_every_second(row.originals + 4 * h);
@@ -197,7 +196,7 @@ struct FeedbackQuantizer {
     const T* const predicted = row.predictions + 2 * h;
     Vector<T> p = alternate_lanes<parity, T>(load<T>(predicted), load<T>(predicted + lanes), Lanes<lanes>{});
     p += real_of<T>(load_integers_of<Code>(sums)) * unit;
-    if (!plain && row.mask) {
+    if (row.mask) {
       const Vector<Code> first = load_bytes<Code>(row.mask + 2 * h), second = load_bytes<Code>(row.mask + 2 * h + lanes);
       x = (Vector<Code>)alternate_lanes<parity, T>((Vector<T>)first, (Vector<T>)second, Lanes<lanes>{}) != 0 ? p : x;
     }
@@ -206,10 +205,10 @@ struct FeedbackQuantizer {
     const Vector<T> u = steps + magic<T>, c = u - magic<T>;
     Vector<T> r = p + c * step;
     u32 good = at_most<T>(absolute<T>(x - r), safe) & at_most<T>(absolute<T>(c), T(largest_byte_code));
-    if (!plain && __builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -avoid_from) & at_most<T>(r, avoid_to));
+    if (__builtin_expect(avoids, 0)) good &= ~(at_most<T>(-r, -avoid_from) & at_most<T>(r, avoid_to));
     Vector<Code> code = (Vector<Code>)((Vector<Word>)u - Word(bits(magic<T>)));
     const int left = (row.n + 1 - parity) / 2 - h;
-    const u32 failed = ~good & (plain || left >= lanes ? all_lanes<T> : (1u << left) - 1);
+    const u32 failed = ~good & (left >= lanes ? all_lanes<T> : (1u << left) - 1);
     if (__builtin_expect(failed != 0, 0)) {  // copies, because variables whose address is taken would stay in memory
       Vector<T> r_of_all = r;
       Vector<Code> code_of_all = code;
@@ -244,9 +243,9 @@ struct FeedbackQuantizer {
 STZ_INLINE Shorts small_codes(Shorts codes) { return codes & (codes != escaped_code); }
 STZ_INLINE Shorts zigzag_shorts(Shorts code) { return code << 1 ^ code >> 15; }
 
-template <class T, bool plain, int terms>
-STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T, plain>& quantizer, const FeedbackWeights& weights, const FeedbackRow& row,
-                                    const typename FeedbackQuantizer<T, plain>::Row& samples, u8* bytes) {
+template <class T, int terms>
+STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T>& quantizer, const FeedbackWeights& weights, const FeedbackRow& row,
+                                    const typename FeedbackQuantizer<T>::Row& samples, u8* bytes) {
   const std::ptrdiff_t odd = quantizer.f.pitch / 2;
   const int n = samples.n, evens = (n + 1) / 2, odds = n / 2;
   struct Even {
@@ -255,7 +254,7 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T, plain>& quantizer
   auto even_at = [&](int h) __attribute__((always_inline)) {
     const Shorts sum = weights.template even_sums<terms>(row, h);
     const Shorts codes = quantizer.template quantize<0>(samples, h, sum);
-    const Even e{weights.residuals(sum, small_codes(codes), plain ? short_lanes : evens - h), codes};
+    const Even e{weights.residuals(sum, small_codes(codes), evens - h), codes};
     store_shorts(row.own + h, e.residuals);
     return e;
   };
@@ -265,9 +264,9 @@ STZ_INLINE void encode_feedback_row(const FeedbackQuantizer<T, plain>& quantizer
     if (h + short_lanes < evens) next = even_at(h + short_lanes);
     const Shorts sum = weights.template odd_sums<terms>(row, odd + h, e.residuals, next.residuals);
     const Shorts codes = quantizer.template quantize<1>(samples, h, sum);
-    store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), plain ? short_lanes : odds - h));
+    store_shorts(row.own + odd + h, weights.residuals(sum, small_codes(codes), odds - h));
     const Bytes joined = join_bytes(zigzag_shorts(e.codes), zigzag_shorts(codes));
-    store_first_bytes(bytes + 2 * h, joined, plain ? vector_bytes : n - 2 * h);  // what follows the row belongs to other rows
+    store_first_bytes(bytes + 2 * h, joined, n - 2 * h);  // what follows the row belongs to other rows
     e = next;
   }
 }
@@ -282,14 +281,14 @@ __attribute__((noinline)) void predict_rows(const ClassTask<T>& rows, T* predict
       [=](T * place, u32, int, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) { store<T>(predictions + (place - first), p); });
 }
 
-template <class T, bool plain, int terms>
+template <class T, int terms>
 void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
   const ClassRows& r = task.rows;
   const int n = int(r.n[3]), vectors = (n + lanes_of<T> - 1) / lanes_of<T>;
   if (n == 0) return;
   const FeedbackWeights weights(f);
   const FeedbackHistory<T> history(task, f);
-  const FeedbackQuantizer<T, plain> quantizer{task, f};
+  const FeedbackQuantizer<T> quantizer{task, f};
   ClassTask<T> rows = task;  // the rows that are predicted at once
   const i64 together = vectors >= 4 ? 1 : 4 / vectors;
   const std::ptrdiff_t* apart = task.original_stride;
@@ -306,9 +305,9 @@ void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
           const std::ptrdiff_t at = k * r.stride[2];
           const T* originals = task.originals ? task.originals + i * apart[0] + j * apart[1] + (from + k) * apart[2] : nullptr;
           ask_for(task.ahead);
-          encode_feedback_row<T, plain, terms>(quantizer, weights, history.row(i, j, from + k),
-                                               {rows.samples + at, originals, f.predictions + at, mask ? mask + index : nullptr, index, n},
-                                               bytes + index);
+          encode_feedback_row<T, terms>(quantizer, weights, history.row(i, j, from + k),
+                                        {rows.samples + at, originals, f.predictions + at, mask ? mask + index : nullptr, index, n},
+                                        bytes + index);
         }
       }
 }
@@ -319,18 +318,5 @@ void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u
                                                                 decode_feedback_rows<T, 2>, decode_feedback_rows<T, 3>};
   by_terms[f.terms](task, f, bytes);
 }
-template <class T, bool plain>
-void encode_feedback_of(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
-  constexpr decltype(&encode_feedback_rows<T, plain, 0>) by_terms[] = {encode_feedback_rows<T, plain, 0>, encode_feedback_rows<T, plain, 1>,
-                                                                       encode_feedback_rows<T, plain, 2>,
-                                                                       encode_feedback_rows<T, plain, 3>};
-  by_terms[f.terms](task, f, mask, bytes);
-}
-template <class T>
-void encode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* mask, u8* bytes) {
-  const bool plain = task.rows.n[3] % vector_bytes == 0 && !mask && !(task.quantizer.avoid_from <= task.quantizer.avoid_to);
-  plain ? encode_feedback_of<T, true>(task, f, nullptr, bytes) : encode_feedback_of<T, false>(task, f, mask, bytes);
-}
-
 }  // namespace
 }  // namespace stz

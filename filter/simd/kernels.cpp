@@ -9,7 +9,7 @@
 #include "simd/crc32c.h"
 #include "simd/element_kernels.h"
 #include "simd/enhancement_kernels.h"
-#include "simd/feedback.h"
+#include "simd/feedback_plain.h"
 #include "simd/fit_kernels.h"
 #include "simd/layer_kernels.h"
 #include "simd/number_kernels.h"

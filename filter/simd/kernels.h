@@ -93,8 +93,8 @@ struct FeedbackTask {
   i16* history;
   std::ptrdiff_t pitch;  // of its rows; a multiple of 64
   const i16* zeros;      // a row of zeros
-  // Work space. Sums and codes: `slots` pitches each for short rows, else two. Encoder also: half a row in `even`; predictions of a row, or
-  // of four short rows at the task's stride, plus row_slack.
+  // Work space. Sums and codes: `slots` pitches each for short rows, else two. Encoder also: half of two rows in `even`; predictions of
+  // two rows, or of four short rows at the task's stride, plus row_slack.
   i16 *sums, *codes;
   T *even, *predictions;
   // Encoder: returns the byte and reconstruction of a sample that a kernel cannot code.

@@ -14,8 +14,8 @@ class Feedback {
         history(size_t((slowest_ < 1 ? rows.n[1] : 1) * (slowest_ < 2 ? rows.n[2] : 1) * pitch_)),
         zeros_(size_t(pitch_)),
         shorts_(random, size_t(2 * FeedbackTask<T>::slots * pitch_)),
-        even_(random, size_t(pitch_ / 2)),
-        predictions_(random, size_t(std::max<i64>(rows.n[3], 4 * rows.stride[2])), 0, row_slack) {
+        even_(random, size_t(pitch_)),
+        predictions_(random, size_t(std::max<i64>(2 * rows.n[3], 4 * rows.stride[2])), 0, row_slack) {
     const bool later_task = random.below(2);
     for (size_t row = 0; row + size_t(pitch_) <= history.size(); row += size_t(pitch_))
       for (i64 x = 0; x < rows.n[3]; x++)
