@@ -1,15 +1,15 @@
 # What is loaded into programs that use HDF5. None of it is linked against HDF5: each call goes to the copy of HDF5 that the caller uses.
 function(stz_objects name folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
-  # Of hdf5/, the first six are for the plug-in alone. calls.cpp refers to functions of HDF5, which the plug-in must not: it goes with region/.
-  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|chunk|dataset|last_error|learned_chunks|trained_chunks|calls).cpp$")
+  # Of hdf5/, the first seven are for the plug-in alone. calls.cpp refers to functions of HDF5, which the plug-in must not: it goes with region/.
+  list(FILTER sources EXCLUDE REGEX "/hdf5/(plugin|chunk|dataset|direct_chunks|last_error|learned_chunks|trained_chunks|calls).cpp$")
   add_library(${name} OBJECT ${sources} ${ARGN})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${H5STZ_UNITY} UNITY_BUILD_BATCH_SIZE 0) # small sources: all at once
   target_include_directories(${name} PUBLIC . include)
   target_compile_definitions(${name} PUBLIC STZ_H5_OWN_TYPES=1) # stz_h5.h without HDF5's headers
 endfunction()
 
-set(filter_sources hdf5/chunk.cpp hdf5/dataset.cpp hdf5/last_error.cpp hdf5/learned_chunks.cpp hdf5/trained_chunks.cpp)
+set(filter_sources hdf5/chunk.cpp hdf5/dataset.cpp hdf5/direct_chunks.cpp hdf5/last_error.cpp hdf5/learned_chunks.cpp hdf5/trained_chunks.cpp)
 stz_objects(stz_hdf5 hdf5)
 stz_objects(stz_filter recognition ${filter_sources})
 stz_objects(stz_region region hdf5/calls.cpp)

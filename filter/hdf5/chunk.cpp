@@ -192,7 +192,8 @@ size_t encode_samples(const ChunkClient& client, const ChunkLearning& learning, 
   return 0;
 }
 
-size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes, int threads, Allocate allocate, Message& message) {
+size_t decode_stream(const ChunkClient& client, const ChunkDecoding& how, const void* stream, size_t bytes, Allocate allocate,
+                     Message& message) {
   stz_stream_info info = STZ_STREAM_INFO_INIT;
   int error = stz_info(stream, bytes, &info);
   if (error) {
@@ -207,8 +208,8 @@ size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes
   const auto size = static_cast<size_t>(info.array_bytes);
   void* const out = allocate(size);
   if (!out) return out_of_memory(size, message);
-  error = stz_environment_verify() ? stz_decompress_verified(stream, bytes, out, size, threads, nullptr)
-                                   : stz_decompress_threads(stream, bytes, out, size, threads);
+  error = how.verify ? stz_decompress_verified(stream, bytes, out, size, how.threads, nullptr)
+                     : stz_decompress_threads(stream, bytes, out, size, how.threads);
   if (error) {
     message.set("a chunk of %zu bytes cannot be decoded: %s (error %d)%s", bytes, stz_error_text(error), error,
                 error == STZ_ERROR_CONTENT  ? ""
@@ -216,7 +217,7 @@ size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes
                                             : "; restore the file from a copy");
     return 0;
   }
-  if (info.bound_used || info.accumulated_bound > 0) {
+  if (how.remember && (info.bound_used || info.accumulated_bound > 0)) {
     const stz_layout& layout = data.has_layout ? data.layout : info.layout;
     const u64 settings = recognition::settings_of(data.options);
     recognition::remember({layout, info.bound_used ? settings : recognition::history_only(settings), out, client.dataset}, prior_of(info),
@@ -259,7 +260,7 @@ size_t encode_chunk(const Library& library, size_t cd_count, const unsigned* cd_
 size_t decode_chunk(const Library& library, size_t cd_count, const unsigned* cd_values, size_t bytes, size_t* buffer_size, void** buffer,
                     Message& message) {
   return replace_buffer(library, true, buffer_size, buffer, [&](Allocate allocate) {
-    return decode_stream({cd_count, cd_values, cd_values}, *buffer, bytes, stz_environment_threads(), allocate, message);
+    return decode_stream({cd_count, cd_values, cd_values}, {stz_environment_threads()}, *buffer, bytes, allocate, message);
   });
 }
 

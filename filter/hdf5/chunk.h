@@ -24,11 +24,18 @@ struct ChunkLearning {
   stz_learned* learned = nullptr;
 };
 
+struct ChunkDecoding {
+  int threads = 1;
+  bool verify = stz_environment_verify() != 0;  // the content check is compared
+  bool remember = true;                         // the chunk is recognised when it is encoded again (recognition/memory.h)
+};
+
 // Compress an array of samples, and decompress a stream, to memory from `allocate`. They return the number of bytes there; on an error they
 // set `message` and return 0. threads: for this chunk; 0: the number of the client data. They do not call HDF5.
 size_t encode_samples(const ChunkClient& client, const ChunkLearning& learning, const void* samples, size_t bytes, int threads,
                       Allocate allocate, Message& message);
-size_t decode_stream(const ChunkClient& client, const void* stream, size_t bytes, int threads, Allocate allocate, Message& message);
+size_t decode_stream(const ChunkClient& client, const ChunkDecoding& how, const void* stream, size_t bytes, Allocate allocate,
+                     Message& message);
 
 // Both replace *buffer by a new one of *buffer_size bytes and return the number of bytes that hold data. On an error they set
 // `message`, change nothing else and return 0.

@@ -88,7 +88,7 @@ constexpr ChunkFunctions chunk_functions_here = {
     [](size_t count, const unsigned* values, const void* dataset, const void* stream, size_t bytes, int threads, void* out,
        size_t capacity) {
       return without_message(out, capacity, [&](Allocate allocate, Message& message) {
-        return decode_stream({count, values, dataset}, stream, bytes, threads, allocate, message);
+        return decode_stream({count, values, dataset}, {threads}, stream, bytes, allocate, message);
       });
     },
 };
