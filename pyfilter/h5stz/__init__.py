@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from h5stz.reading.partial_reads import partial_reads
     from h5stz.reading.view import View
     from h5stz.reading.view_sources import close_files
+    from h5stz.writing.write import write
     from h5stz.xarray.writing import to_netcdf, xarray_attributes, xarray_encoding
 elif sys.version_info >= (3, 11):
     from typing import Unpack
@@ -66,6 +67,7 @@ _LAZY = {
     "reading.partial_reads": ("partial_reads",),
     "reading.view": ("View",),
     "reading.view_sources": ("close_files",),
+    "writing.write": ("write",),
     "xarray.writing": ("to_netcdf", "xarray_attributes", "xarray_encoding"),
 }
 if not TYPE_CHECKING:  # which would take any name for one of the package
@@ -122,6 +124,7 @@ __all__ = [
     "unpack",
     "verify",
     "view",
+    "write",
     "xarray_attributes",
     "xarray_encoding",
 ]

@@ -40,7 +40,8 @@ def with_options_of(
     def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
         signature = inspect.signature(function)
         others = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        return _checked(function, signature.replace(parameters=[*others, *listed]))
+        more = [one for one in listed if one.name not in signature.parameters]
+        return _checked(function, signature.replace(parameters=[*others, *more]))
 
     return decorate
 

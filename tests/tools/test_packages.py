@@ -29,6 +29,7 @@ COMMON = (
     "damage",
     "patterns",
     "waiting",
+    "thread_team",
 )
 #: Package or module -> those it may import, beside itself and COMMON. Each names only what stands before it.
 ALLOWED: dict[str, set[str]] = {
@@ -41,7 +42,8 @@ ALLOWED: dict[str, set[str]] = {
     "files": {"options", "hdf5", "sources", "reading"},
     "analysis": {"hdf5", "sources", "files", "reading"},
     "dask": {"options", "hdf5", "reading", "files"},
-    "xarray": {"options", "hdf5", "sources", "reading"},
+    "writing": {"options", "hdf5", "reading", "dask"},
+    "xarray": {"options", "hdf5", "sources", "reading", "writing"},
     "zarr": {"options", "codec", "sources", "reading", "hdf5"},
     "programs": {"options", "hdf5"},
 }

@@ -66,7 +66,7 @@ def plugin_path(connector: bool = False) -> str:
 
 
 @cache
-def _load() -> ctypes.CDLL:
+def plugin() -> ctypes.CDLL:
     """The plug-in, which _core has loaded. It stays loaded because HDF5 keeps pointers into it."""
     library = ctypes.CDLL(_FILE)
     library.H5PLget_plugin_info.restype = ctypes.c_void_p
@@ -82,7 +82,7 @@ def last_error() -> str | None:
     from HDF5's error stack. The plug-in must be the one of plugin_path(). With the environment variable H5STZ_STDERR=1 the
     filter also prints its errors.
     """
-    ask = _load().stz_h5_last_error
+    ask = plugin().stz_h5_last_error
     ask.restype, ask.argtypes = ctypes.c_size_t, [ctypes.c_char_p, ctypes.c_size_t]
     text = ctypes.create_string_buffer(2048)
     return text.value.decode(errors="replace") if ask(text, len(text)) else None
@@ -101,7 +101,7 @@ def register(everywhere: bool = True) -> None:
     Raises:
         ImportError: h5py's HDF5 did not accept the filter, for example because it was built without plug-ins.
     """
-    h5py.h5z.register_filter(_load().H5PLget_plugin_info())
+    h5py.h5z.register_filter(plugin().H5PLget_plugin_info())
     if not h5py.h5z.filter_avail(_core.FILTER_ID):
         raise ImportError(
             f"h5py's HDF5 {h5py.version.hdf5_version} did not accept the filter {_core.FILTER_ID} of {_FILE}: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any, SupportsFloat, cast
 
@@ -21,6 +22,7 @@ _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
+_MOST_THREADS: int = _core.CD_MAX_THREADS
 _LAST_AXIS = 30  # that client data can name
 
 #: The counts for which 1 says the same as nothing.
@@ -34,6 +36,18 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return _core.threads_of_environment() or 1
     return checked_count("threads", threads, _core.CD_MAX_THREADS, default=1) or 1
+
+
+def all_cores(threads: int | None) -> int:
+    """The number of threads: `threads`, or for None the number in H5STZ_THREADS, or all processors of this process."""
+    return thread_count(threads) if threads is not None else _core.threads_of_environment() or min(_processors(), _MOST_THREADS)
+
+
+def _processors() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "process_cpu_count"):  # Python 3.13; it also knows PYTHON_CPU_COUNT
+        return os.process_cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def verifies(verify: bool | None) -> bool:

@@ -43,8 +43,8 @@ Block: TypeAlias = Literal["default", "region", "throughput"]
 Integers: TypeAlias = Literal["lossless", "lossy"]
 
 
-class Options(TypedDict, total=False):
-    """The options of STZ as a dict, for functions that pass them on."""
+class CodingOptions(TypedDict, total=False):
+    """The options of STZ that tell how samples are coded."""
 
     absolute: Real | None
     relative: Real | None
@@ -52,12 +52,8 @@ class Options(TypedDict, total=False):
     ratio: Real | None
     pointwise_relative: Real | None
     lossless: bool | np.bool_
-    data: ArraySource | npt.ArrayLike | None
-    chunks: tuple[int, ...] | None
-    dtype: npt.DTypeLike | None
     fill_value: Real | Literal[False] | None
     block: Block
-    threads: int | None
     effort: int | None
     layers: int
     layer_bounds: Iterable[SupportsFloat] | None
@@ -67,6 +63,15 @@ class Options(TypedDict, total=False):
     enhance: bool | np.bool_ | str | None
     check: bool | np.bool_
     learn: bool | np.bool_
+
+
+class Options(CodingOptions, total=False):
+    """The options of STZ as a dict, for functions that pass them on."""
+
+    data: ArraySource | npt.ArrayLike | None
+    chunks: tuple[int, ...] | None
+    dtype: npt.DTypeLike | None
+    threads: int | None
 
 
 class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no annotations

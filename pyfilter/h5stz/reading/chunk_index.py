@@ -160,8 +160,8 @@ def _open_through_mpi(file: h5py.h5f.FileID) -> bool:
     return True
 
 
-def _reason(dataset: h5py.Dataset, writable: bool) -> Reason | None:
-    """The reason why chunks cannot be read one by one, or None."""
+def reason_of_form(dataset: h5py.Dataset) -> Reason | None:
+    """The reason why the chunks of a dataset are not streams that hold its samples as NumPy does, or None."""
     if _open_through_mpi(dataset.file.id):
         return Reason("STZ_H5_DRIVER")
     properties = dataset.id.get_create_plist()
@@ -177,6 +177,14 @@ def _reason(dataset: h5py.Dataset, writable: bool) -> Reason | None:
     if dataset.dtype.kind != "c":  # HDF5 has several types for complex numbers; the header of each stream decides
         if not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True)):
             return Reason("STZ_H5_TYPE")
+    return None
+
+
+def _reason(dataset: h5py.Dataset, writable: bool) -> Reason | None:
+    """The reason why chunks cannot be read one by one, or None."""
+    reason = reason_of_form(dataset)
+    if reason is not None:
+        return reason
     slots, cache_bytes, _ = dataset.id.get_access_plist().get_chunk_cache()
     if writable and slots and prod(dataset.chunks or ()) * dataset.dtype.itemsize <= cache_bytes:
         # What was written last may not be coded yet, and reading the chunk apart would have it coded and forgotten.

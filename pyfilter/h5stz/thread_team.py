@@ -1,0 +1,113 @@
+"""Threads that work for one call: jobs go in, results come out in the order of the jobs.
+
+Few jobs wait at a time, so that memory does not depend on their number. All threads have ended when the call ends, also after
+an error or Ctrl-C. A job costs the calling thread some microseconds, a fraction of what concurrent.futures takes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+from typing import Generic, TypeVar
+
+from h5stz.waiting import no_garbage_collection
+
+_Job = TypeVar("_Job")
+_Result = TypeVar("_Result")
+
+AHEAD = 4  # jobs for each thread that are under way
+
+
+class Team(Generic[_Job, _Result]):
+    """`count` threads that run `work` on jobs. One thread gives the jobs and takes the results.
+
+    Whoever makes a Team calls end() at last.
+    """
+
+    def __init__(self, work: Callable[[_Job], _Result], count: int) -> None:
+        self._work = work
+        self._jobs: SimpleQueue[tuple[int, _Job] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[int, _Result | None, BaseException | None]] = SimpleQueue()
+        self._ended = False
+        self.waiting = 0  # jobs whose results were not taken
+        self._given = 0
+        self._threads: list[threading.Thread] = []
+        try:
+            for _ in range(count):
+                thread = threading.Thread(target=self._run, name="h5stz", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+        except RuntimeError:  # the system allows no more: those that run do the work
+            if not self._threads:
+                raise
+
+    def _run(self) -> None:
+        while (entry := self._jobs.get()) is not None and not self._ended:
+            number, job = entry
+            try:
+                self._done.put((number, self._work(job), None))
+            except BaseException as error:
+                self._done.put((number, None, error))
+            del entry, job  # which may be large, and would live until the next one
+
+    def give(self, job: _Job) -> int:
+        """Adds a job; returns its number, counted from 0."""
+        number = self._given
+        self._given += 1
+        self.waiting += 1
+        self._jobs.put((number, job))
+        return number
+
+    def take(self) -> tuple[int, _Result]:
+        """Waits for one of the jobs. Returns its number and its result, or raises its error."""
+        number, result, error = self._done.get()
+        self.waiting -= 1
+        if error is not None:
+            raise error
+        return number, result  # type: ignore[return-value]
+
+    def end(self) -> None:
+        """Ends the threads. Jobs that run are finished, others are dropped."""
+        self._ended = True
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+
+@contextmanager
+def in_order(work: Callable[[_Job], _Result], jobs: Iterable[_Job], count: int) -> Iterator[Iterator[_Result]]:
+    """A context with the results of `work` for all jobs, in their order, from `count` threads; for 1 from the calling thread.
+
+    `jobs` is iterated in the calling thread, a few jobs ahead of the results.
+    """
+    if count == 1:
+        yield map(work, jobs)
+        return
+    with no_garbage_collection():
+        team = Team(work, count)
+        try:
+            yield _results(team, iter(jobs), AHEAD * count)
+        finally:
+            team.end()
+
+
+def _results(team: Team[_Job, _Result], jobs: Iterator[_Job], ahead: int) -> Iterator[_Result]:
+    early: dict[int, _Result] = {}  # results that came before their turn
+    turn, exhausted = 0, False
+    while True:
+        while not exhausted and team.waiting + len(early) < ahead:
+            try:
+                team.give(next(jobs))
+            except StopIteration:
+                exhausted = True
+        if turn in early:
+            yield early.pop(turn)
+            turn += 1
+        elif team.waiting:
+            number, result = team.take()
+            early[number] = result
+        else:
+            return

@@ -1,0 +1,172 @@
+"""The function `write`: one call that makes a compressed dataset of data, with all processors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from h5stz import _core, elements
+from h5stz.elements import DType
+from h5stz.errors import StzError, StzTypeError
+from h5stz.options.chunks import suggest_chunks
+from h5stz.options.option_checks import all_cores
+from h5stz.options.resolved import MEASURED
+from h5stz.options.stz import STZ, CodingOptions
+from h5stz.progress import Meter, Progress
+from h5stz.signatures import with_options_of
+from h5stz.writing.samples import Samples
+from h5stz.writing.storing import plain_of, store
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+elif sys.version_info >= (3, 11):
+    from typing import Unpack
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+TARGET = 4 << 20  # bytes of a chunk: enough to compress well, and few enough that threads have many of them
+
+
+@with_options_of(STZ)
+def write(
+    parent: h5py.Group,
+    name: str | None,
+    data: Any,
+    *,
+    threads: int | None = None,
+    chunks: tuple[int, ...] | bool | None = None,
+    dtype: npt.DTypeLike | None = None,
+    fillvalue: Any = None,
+    maxshape: tuple[int | None, ...] | None = None,
+    creation: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[CodingOptions],
+) -> h5py.Dataset:
+    """Creates a compressed dataset and writes data to it, with all processors (docs/parallel.md).
+
+    The file gets the same chunks, byte for byte, as from ``parent.create_dataset(name, data=data, chunks=...,
+    **h5stz.STZ(**options))``. HDF5 compresses one chunk after the other; here threads compress several at a time.
+
+    Args:
+        parent: h5py.File or h5py.Group, open for writing.
+        name: name of the new dataset, which may have groups in front of it, as in h5py; None for one without a name.
+        data: array, or anything with shape, dtype and slicing (h5py, netCDF4, zarr, xarray), which is read piece by piece and
+            need not fit in memory. Arrays of dask are computed, each of their blocks once. Masked samples become the fill
+            value.
+        threads: number of threads, 1 to 255. None: the number in the environment variable H5STZ_THREADS, otherwise all
+            processors that the process may use. Each chunk is compressed by one thread, the only chunk by all.
+        chunks: chunk shape. None: the chunks of `data` if they have 256 KiB to 64 MiB, otherwise chunks of about 4 MiB; the
+            whole array if it is smaller.
+        dtype: dtype of the dataset, if it is not that of the data.
+        fillvalue, maxshape: as for create_dataset.
+        creation: further arguments of create_dataset, such as {"track_order": True}.
+        progress: called as ``progress(path, done, total)`` with the bytes of the array that were stored, after each chunk. An
+            exception that it raises ends the call.
+        **options: options of STZ. `relative`, `psnr` and `ratio` read the data once more.
+
+    Returns:
+        h5py.Dataset
+
+    Raises:
+        StzError: (a ValueError) invalid options, an object of this name, a file that is closed or open for reading only.
+        StzTypeError: (also a TypeError) `parent` is not an h5py.Group, or the dtype cannot be compressed.
+        Any exception of `data` or `progress`. The dataset is then removed, and the file stays valid; also after Ctrl-C.
+    """
+    count = all_cores(threads)
+    _check_parent(parent, name)
+    samples = Samples(data, None if dtype is None else np.dtype(dtype))
+    stored = samples.dtype if dtype is None else np.dtype(dtype)
+    shape = _chunks_of(samples, stored, chunks, maxshape, options.get("append_axis"))
+    stz = _stz(samples, stored, shape, options)
+    arguments = {"fillvalue": fillvalue, "maxshape": maxshape, **(creation or {})}
+    made = parent.create_dataset(name, samples.shape, stored, chunks=shape, **arguments, **stz)
+    try:
+        plain = plain_of(samples, stz.resolved.settings.fill, options.get("fill_value"))
+        with Meter(progress, made.nbytes).share(str(made.name), made.nbytes) as add:
+            store(made, samples, plain, count, add)
+    except BaseException as error:
+        _remove(made, error)
+        raise
+    return made
+
+
+def _check_parent(parent: object, name: str | None) -> None:
+    """Raises StzError if nothing can be created there."""
+    if not isinstance(parent, h5py.Group):
+        given = type(parent).__name__
+        raise StzTypeError(
+            f"parent is of type {given}: give an h5py.File that is open for writing, h5py.File(path, 'a'), or a group of it",
+            _ARGUMENT,
+        )
+    if not parent.id.valid:
+        raise StzError("the file of parent was closed: open it again", _ARGUMENT)
+    file = parent.file
+    if file.mode == "r":
+        raise StzError(f"{file.filename} is open for reading only: open it with h5py.File(path, 'a')", _ARGUMENT)
+    if file.swmr_mode:
+        raise StzError(
+            f"{file.filename} is in SWMR mode, in which HDF5 creates no datasets: write before file.swmr_mode = True", _ARGUMENT
+        )
+    if name is not None and name in parent:
+        where = f"{name!r} exists in {file.filename}"
+        raise StzError(f"{where}: delete it first (`del parent[{name!r}]`), or give another name", _ARGUMENT)
+
+
+def _chunks_of(samples: Samples, dtype: DType, chunks: object, maxshape: object, append_axis: int | None) -> tuple[int, ...]:
+    """The chunk shape of the dataset."""
+    shape = samples.shape
+    if not shape:
+        raise StzError("a single number has no chunks: write it with parent[name] = number", _ARGUMENT)
+    if dtype.kind != "V":  # HDF5 knows complex numbers among the structures
+        elements.storage_dtype(dtype)
+    if not prod(shape) and maxshape is None:
+        raise StzError(
+            f"the data have the shape {shape} and no samples: give maxshape=, so that the dataset can grow", _ARGUMENT
+        )
+    if chunks is None or chunks is True:
+        return samples.suitable_chunks() or suggest_chunks(shape, dtype, TARGET, append_axis)
+    if isinstance(chunks, int) and chunks and len(shape) == 1:
+        chunks = (chunks,)
+    if not isinstance(chunks, tuple) or len(chunks) != len(shape) or not all(map(_is_extent, chunks)):
+        raise StzError(f"chunks={chunks!r} must be a tuple of {len(shape)} positive integers, one for each axis", _ARGUMENT)
+    return tuple(map(int, chunks))
+
+
+def _is_extent(extent: object) -> bool:
+    return isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) and bool(extent > 0)
+
+
+def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: CodingOptions) -> STZ:
+    """The STZ of the options, which looks at the data only if it must."""
+    given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    if samples.is_masked or not given.keys().isdisjoint(MEASURED):
+        if dtype != samples.dtype:
+            raise StzTypeError(
+                f"dtype={dtype} differs from that of the data, {samples.dtype}, on which the bound or the mask depends: "
+                "convert the data first",
+                _ARGUMENT,
+            )
+        return STZ(**given, data=samples.source, chunks=chunks)
+    if given.get("fill_value") is not None:
+        given["dtype"] = dtype
+    return STZ(**given)
+
+
+def _remove(dataset: h5py.Dataset, error: BaseException) -> None:
+    """Removes a dataset of which a part was written, and says so in the error."""
+    said = "the dataset has no name and disappears"
+    try:
+        written, name = dataset.id.get_num_chunks(), dataset.name
+        if name is not None:
+            del dataset.file[name]
+            said = f"{name} was removed from {dataset.file.filename}"
+        said += f"; {written} of its chunks had been written"
+    except Exception:  # the file was closed, or cannot be written any more
+        said = "the dataset is incomplete and could not be removed"
+    if hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(f"h5stz.write: {said}")
