@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from h5stz.reading.opening import File, Group
     from h5stz.reading.opening import open as open  # not in __all__: `from h5stz import *` must not hide the builtin
     from h5stz.reading.partial_reads import partial_reads
+    from h5stz.reading.read import read
     from h5stz.reading.view import View
     from h5stz.reading.view_sources import close_files
     from h5stz.writing.write import write
@@ -65,6 +66,7 @@ _LAZY = {
     "reading.make_view": ("view",),
     "reading.opening": ("File", "Group", "open"),
     "reading.partial_reads": ("partial_reads",),
+    "reading.read": ("read",),
     "reading.view": ("View",),
     "reading.view_sources": ("close_files",),
     "writing.write": ("write",),
@@ -114,6 +116,7 @@ __all__ = [
     "partial_reads",
     "plan_repack",
     "plugin_path",
+    "read",
     "register",
     "repack",
     "rewrite",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import threading
 from collections.abc import Sequence
 from math import prod
 
@@ -51,6 +52,7 @@ class ChunkCodec:
         self.client_data, self.dtype, self.chunks, self.fill = tuple(client_data), dtype, tuple(chunks), fill
         self._words = (ctypes.c_uint * len(client_data))(*client_data)
         self._bytes = prod(chunks) * dtype.itemsize
+        self._of_thread = threading.local()
         meaning = _core.parse(self.client_data)
         self._capacity = _core.max_compressed_size(meaning["dtype"], meaning["byte_order"], self.chunks)
 
@@ -74,12 +76,19 @@ class ChunkCodec:
 
     def _whole(self, part: Array) -> Array:
         """A chunk as HDF5 holds it: contiguous, and padded with the fill value beyond the end of the dataset."""
-        whole: Array = np.empty(self.chunks, self.dtype)
+        whole = self.buffer()
         if part.shape == self.chunks:
             np.copyto(whole, part, casting="unsafe")
             return whole
         whole[...] = self.fill
         np.copyto(whole[tuple(map(slice, part.shape))], part, casting="unsafe")
+        return whole
+
+    def buffer(self) -> Array:
+        """An array for a chunk, one for each thread: the system would have to clear new memory for each chunk."""
+        if not hasattr(self._of_thread, "whole"):
+            self._of_thread.whole = np.empty(self.chunks, self.dtype)
+        whole: Array = self._of_thread.whole
         return whole
 
     def decode(

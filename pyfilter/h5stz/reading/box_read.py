@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.precision import Precision
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, Stored
-from h5stz.reading.losses import Losses, Unreadable
+from h5stz.reading.losses import Losses, NoLosses, Unreadable
 from h5stz.reading.open_chunks import OpenChunks
 from h5stz.reading.opened import Instead, Opened, Place
 from h5stz.reading.prefetch import Prefetch
@@ -20,6 +20,7 @@ from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache
 from h5stz.reading.selection import BoxAxes, Piece, pieces
 from h5stz.reading.stats import Stats
 from h5stz.reading.through_hdf5 import ThroughHdf5
+from h5stz.reading.whole_chunks import WholeChunks
 from h5stz.reading.workers import Job, Workers
 
 BATCH = 1 << 14  # chunks that are looked up at a time
@@ -31,6 +32,7 @@ class Parts:
 
     index: ChunkIndex
     chunks: OpenChunks
+    whole: WholeChunks
     prefetch: Prefetch
     hdf5: ThroughHdf5
     kept: ReaderCache | PartOfCache
@@ -62,16 +64,29 @@ class BoxRead:
         batch = list(islice(wanted, BATCH))
         workers = 1 if self._alone else min(self._threads, len(batch))
         self._threads //= workers
+        straight = self._passing and self._threads == 1 and isinstance(self._losses, NoLosses)
+        failed: list[Piece] = []  # of whole chunks
         with Workers(workers) as run:
             while batch:
                 places = parts.chunks.places([piece.chunk for piece in batch], self._losses)
-                for group in parts.prefetch.groups(batch, places):
-                    some, stored = zip(*group, strict=True)
-                    readers = parts.chunks.open([piece.chunk for piece in some], stored, self._losses)
-                    parts.prefetch.blocks(some, readers, self._decodes_whole, self._precision, self._losses)
-                    for piece, kept, reader in zip(some, stored, readers, strict=True):
-                        self._read(piece, kept, reader, target[piece.place], run)
+                if straight:
+                    whole = parts.whole.take(batch, places, target, self._precision, parts.chunks.verifies(), run, failed)
+                    batch, places = whole
+                if batch:
+                    self._read_all(batch, places, target, run)
                 batch = list(islice(wanted, BATCH))
+        if failed:
+            self._read_all(failed, parts.chunks.places([piece.chunk for piece in failed], self._losses), target, _at_once)
+
+    def _read_all(self, batch: list[Piece], places: Sequence[Place], target: Array, run: Callable[[Job], None]) -> None:
+        """Reads pieces with readers of chunks, or through HDF5."""
+        parts = self._parts
+        for group in parts.prefetch.groups(batch, places):
+            some, stored = zip(*group, strict=True)
+            readers = parts.chunks.open([piece.chunk for piece in some], stored, self._losses)
+            parts.prefetch.blocks(some, readers, self._decodes_whole, self._precision, self._losses)
+            for piece, kept, reader in zip(some, stored, readers, strict=True):
+                self._read(piece, kept, reader, target[piece.place], run)
 
     def _decodes_whole(self, piece: Piece, reader: ChunkReader) -> bool:
         """True if a chunk is decoded as a whole and not cached."""
@@ -131,3 +146,7 @@ class BoxRead:
             return 0, 0, 0
         self._losses.blocks(origin, entries)
         return counts[0], counts[1], counts[2]
+
+
+def _at_once(job: Job) -> None:
+    job()

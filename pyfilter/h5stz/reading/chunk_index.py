@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any, TypeAlias
+from operator import mul
+from typing import Any, NamedTuple, TypeAlias
 
 import h5py
 import numpy as np
@@ -31,8 +31,7 @@ _FEW = 4
 Chunk: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Stored:
+class Stored(NamedTuple):
     """A stored chunk: address (bytes), size (bytes) and the mask of skipped filters."""
 
     address: int
@@ -59,7 +58,7 @@ class ChunkIndex:
         self.userblock: int = file.get_create_plist().get_userblock()
         self.chunks: tuple[int, ...] = dataset.chunks or ()
         self.reason = _reason(dataset, writable)
-        self._stored: dict[Chunk, Stored] | None = None
+        self._stored: dict[tuple[int, ...], Stored] | None = None
 
     def find(self, wanted: Sequence[Chunk]) -> list[Stored | None]:
         """The Stored of chunks, given by their indices in the grid of chunks; None for a chunk that is not stored.
@@ -68,7 +67,7 @@ class ChunkIndex:
             StzReadError: the index is damaged.
         """
         if self._stored is not None:
-            return [self._stored.get(chunk) for chunk in wanted]
+            return [self._stored.get(self.offset(chunk)) for chunk in wanted]
         with naming_index(self.dataset):
             return self._looked_up(wanted)
 
@@ -77,22 +76,20 @@ class ChunkIndex:
         iterate = _iterator(self.dataset.id)
         if iterate is None or (self.live and len(wanted) <= _FEW):
             return [self._look_up(chunk) for chunk in wanted]
-        stored, exact = {}, True
+        stored: dict[tuple[int, ...], Stored] = {}  # by the index of the first element
 
         def note(info: Any) -> None:
-            nonlocal exact
-            if info.byte_offset is None:  # an entry without an address, which h5py gives no place either
-                return
-            chunk, rests = zip(*map(divmod, info.chunk_offset, self.chunks), strict=True)
-            exact = exact and not any(rests)
-            stored[chunk] = Stored(info.byte_offset, info.size, info.filter_mask)
+            place, mask, address, size = info
+            if address is not None:  # an entry without an address, which h5py gives no place either
+                stored[place] = Stored(address, size, mask)
 
         iterate(note)
-        if not exact:  # a library that counts in chunks rather than in samples
-            return [self._look_up(chunk) for chunk in wanted]
+        for axis, extent in enumerate(self.chunks):
+            if any(place[axis] % extent for place in stored):  # a library that counts in chunks rather than in samples
+                return [self._look_up(chunk) for chunk in wanted]
         if not self.live:
             self._stored = stored
-        return [stored.get(chunk) for chunk in wanted]
+        return [stored.get(self.offset(chunk)) for chunk in wanted]
 
     def _look_up(self, chunk: Chunk) -> Stored | None:
         if not self.dataset.id.get_num_chunks():  # HDF5 has no answer for a dataset without any chunk
@@ -102,7 +99,7 @@ class ChunkIndex:
 
     def offset(self, chunk: Chunk) -> tuple[int, ...]:
         """Index of the first element of a chunk in the dataset."""
-        return tuple(index * extent for index, extent in zip(chunk, self.chunks, strict=True))
+        return tuple(map(mul, chunk, self.chunks))
 
     def may_be_stream(self, chunk: Chunk, stored: Stored) -> bool:
         """True if a stored chunk may be one of our streams.
@@ -246,7 +243,10 @@ class FileBytes:
 
     def read(self, address: int, size: int) -> bytes:
         """`size` bytes from `address` on; StzError if the file is shorter."""
-        parts, missing = [], size
+        whole = os.pread(self.fd, size, address)
+        if len(whole) == size:
+            return whole
+        parts, missing = [whole], size - len(whole)
         while missing:
             part = os.pread(self.fd, missing, address + size - missing)
             if not part:

@@ -33,6 +33,7 @@ from h5stz.reading.readers import ChunkReader, PartOfCache, ReaderCache
 from h5stz.reading.selection import Piece, Selection, parse, pieces
 from h5stz.reading.stats import Stats
 from h5stz.reading.through_hdf5 import ThroughHdf5
+from h5stz.reading.whole_chunks import WholeChunks
 from h5stz.sources.file_objects import ObjectBytes
 from h5stz.unreadable import naming_stream
 
@@ -57,6 +58,7 @@ class DatasetReader:
         verify: bool | None = None,
         cache: PartOfCache | None = None,  # in place of one of its own
         on_error: OnError = "raise",
+        remember: bool = False,  # the plug-in remembers whole chunks, as it does if HDF5 reads them
     ) -> None:
         self.dataset, self.stats = dataset, stats
         self._verify, self.on_error = verify, on_error  # as of view()
@@ -74,7 +76,8 @@ class DatasetReader:
         naming = partial(_naming, dataset, self.index)
         prefetch = Prefetch(self._file, self._name, naming)
         self._chunks = OpenChunks(dataset, self.index, self._file, self._hdf5, prefetch, self._readers, verify)
-        self._shared = Parts(self.index, self._chunks, prefetch, self._hdf5, self._readers, stats, naming)
+        whole = WholeChunks(dataset, self.index, self._file, self._hdf5, stats if stats.wanted else None, remember)
+        self._shared = Parts(self.index, self._chunks, whole, prefetch, self._hdf5, self._readers, stats, naming)
 
     def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
         """The samples of a Selection in the dataset's index space.

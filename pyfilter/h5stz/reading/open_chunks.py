@@ -69,11 +69,15 @@ class OpenChunks:
 
         heads = {} if self._index.userblock else self._prefetch.heads(new)
         readers = [self._open(chunk, stored, heads.get(chunk), losses) for chunk, stored in zip(chunks, places, strict=True)]
-        verify = verifies(self._verify)
+        verify = self.verifies()
         for reader in readers:
             if isinstance(reader, ChunkReader):
                 reader.verify(verify)
         return readers
+
+    def verifies(self) -> bool:
+        """True if decoded blocks are compared with content checks."""
+        return verifies(self._verify)
 
     def reader(self, chunk: Chunk, stored: Stored | None, head: memoryview | None = None) -> ChunkReader | Instead:
         """The reader of one chunk, or its Instead. `head`: its first bytes, if already fetched."""

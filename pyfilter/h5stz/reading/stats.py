@@ -54,6 +54,9 @@ class Stats:
         damage: list of h5stz.Damage that reads with on_error= found.
     """
 
+    #: False if nobody will ask for the numbers.
+    wanted = True
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.reset()
@@ -126,3 +129,9 @@ class Stats:
     def __repr__(self) -> str:
         names = ("bytes_read", "bytes_touched_chunks", "blocks_decoded", "blocks_present", "fallback_chunks")
         return f"Stats({', '.join(f'{name}={getattr(self, name)}' for name in names)})"
+
+
+class Unwanted(Stats):
+    """Statistics that nobody will ask for."""
+
+    wanted = False

@@ -103,10 +103,12 @@ class _Part:
         return part
 
 
-def reader_of(dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None, on_error: OnError) -> DatasetReader:
+def reader_of(
+    dataset: h5py.Dataset, cache_bytes: int, stats: Stats, verify: bool | None, on_error: OnError, remember: bool = False
+) -> DatasetReader:
     """The reader of a dataset, virtual or not. Arguments as for DatasetReader."""
     kind = VirtualReader if dataset.is_virtual else DatasetReader
-    return kind(dataset, cache_bytes, stats, verify, on_error=on_error)
+    return kind(dataset, cache_bytes, stats, verify, on_error=on_error, remember=remember)
 
 
 def file_stamp(filename: str) -> tuple[int, int, int] | None:
@@ -129,9 +131,10 @@ class VirtualReader(DatasetReader):
         verify: bool | None = None,
         cache: PartOfCache | None = None,
         on_error: OnError = "raise",
+        remember: bool = False,
     ) -> None:
-        super().__init__(dataset, cache_bytes, stats, verify, cache, on_error)
-        self._cache_bytes = cache_bytes
+        super().__init__(dataset, cache_bytes, stats, verify, cache, on_error, remember)
+        self._cache_bytes, self._remember = cache_bytes, remember
         self._lock = threading.Lock()  # of what follows; never held while h5py is called
         self._sources: OrderedDict[tuple[str, str], DatasetReader] = OrderedDict()  # that are open
         self._mappings: list[Mapping] = []
@@ -276,7 +279,7 @@ class VirtualReader(DatasetReader):
             return None
         on_error: Any = "raise" if self._replacement is None else self._replacement[()]
         cache = PartOfCache(self._readers)
-        reader = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify, cache, on_error)
+        reader = DatasetReader(dataset, self._cache_bytes, self.stats, self._verify, cache, on_error, self._remember)
         dropped = []  # let go, and closed with that, after the lock was released
         with self._lock:
             dropped.append(self._sources.pop((filename, name), None))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TypeAlias
 
+from h5stz.thread_team import AHEAD, Team
 from h5stz.waiting import no_garbage_collection
 
 Job: TypeAlias = Callable[[], None]
@@ -19,29 +18,32 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._pool = ThreadPoolExecutor(count) if count > 1 else None
+        self._team: Team[Job, None] | None = None
         self._context = ExitStack()
-        self._waiting: deque[Future[None]] = deque()
 
     def __enter__(self) -> Callable[[Job], None]:
-        if self._pool is not None:
-            self._context.enter_context(no_garbage_collection())
-        return self._run
+        if self._count == 1:
+            return _run
+        self._context.enter_context(no_garbage_collection())
+        self._team = Team(_run, self._count)
+        return self._give
 
-    def _run(self, job: Job) -> None:
-        if self._pool is None:
-            job()
-            return
-        while len(self._waiting) >= 4 * self._count:
-            self._waiting.popleft().result()
-        self._waiting.append(self._pool.submit(job))
+    def _give(self, job: Job) -> None:
+        assert self._team is not None
+        while self._team.waiting >= AHEAD * self._count:
+            self._team.take()
+        self._team.give(job)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._pool is None:
+        if self._team is None:
             return
         try:
-            while error is None and self._waiting:
-                self._waiting.popleft().result()
+            while error is None and self._team.waiting:
+                self._team.take()
         finally:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._team.end()
             self._context.close()
+
+
+def _run(job: Job) -> None:
+    job()

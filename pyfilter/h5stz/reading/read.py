@@ -1,0 +1,78 @@
+"""The function `read`: a part of a dataset or all of it, with all processors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import h5py
+
+from h5stz import _core
+from h5stz.elements import Array
+from h5stz.errors import StzError, StzTypeError
+from h5stz.limits import refuse_larger
+from h5stz.options.option_checks import all_cores
+from h5stz.reading.arguments import check_out
+from h5stz.reading.selection import parse
+from h5stz.reading.stats import Unwanted
+from h5stz.reading.virtual_datasets import reader_of
+from h5stz.signatures import checked
+from h5stz.unreadable import h5py_getitem, naming
+
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+
+
+@checked
+def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = None, out: Array | None = None) -> Any:
+    """Reads a dataset, or a part of it, with all processors: ``dataset[selection]`` (docs/parallel.md).
+
+    The values are those of ``dataset[selection]``. HDF5 decodes one chunk after the other; here threads decode several at a
+    time, straight into the result. HDF5 reads what is not compressed with h5stz alone, and files that are open for writing.
+
+    Args:
+        dataset: h5py.Dataset.
+        selection: integers, slices, ... or a tuple of them, as NumPy takes them (negative steps too). h5py reads lists, masks
+            and names of fields.
+        threads: number of threads, 1 to 255. None: the number in the environment variable H5STZ_THREADS, otherwise all
+            processors that the process may use.
+        out: writable ndarray with the dataset's dtype and the result's shape, with any strides, to read into. After an error
+            its contents are unspecified.
+
+    Returns:
+        ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
+
+    Raises:
+        StzError: (a ValueError) the file was closed, changed or is damaged; `out` does not fit. The message names the file,
+            the dataset and the chunk.
+        StzTypeError: (also a TypeError) `dataset` is not an h5py.Dataset, or `out` has another dtype.
+        IndexError: an integer is out of range, or there are too many indices.
+        OSError: HDF5 cannot read the file.
+    """
+    count = all_cores(threads)
+    if not isinstance(dataset, h5py.Dataset):
+        given = type(dataset).__name__
+        raise StzTypeError(f"dataset is of type {given}: give an h5py.Dataset, such as file['name']", _ARGUMENT)
+    if not dataset.id.valid:
+        raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
+    try:
+        selected = None if dataset.shape is None else parse(selection, dataset.shape)
+    except StzTypeError:
+        selected = None
+    if selected is None:
+        return _through_h5py(dataset, selection, out)
+    if out is not None:
+        check_out(out, selected.shape, dataset.dtype)
+    else:
+        size = selected.size * dataset.dtype.itemsize
+        refuse_larger("the result takes", size, None, instead="read a smaller region, or ")
+    return reader_of(dataset, 0, Unwanted(), None, "raise", remember=True).read(selected, out, count)
+
+
+def _through_h5py(dataset: h5py.Dataset, selection: Any, out: Array | None) -> Any:
+    """What h5py reads for an index that it alone knows."""
+    with naming(dataset):
+        result = h5py_getitem(dataset, selection)
+    if out is None:
+        return result
+    check_out(out, result.shape, result.dtype)
+    out[...] = result
+    return out

@@ -1,0 +1,140 @@
+"""Whole chunks decoded straight into their places in the result, without a reader and without a cache.
+
+What cannot be done that way, or fails, is left to the readers of chunks and to HDF5, which also have the words for errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import h5py
+
+from h5stz import _core
+from h5stz.elements import Array
+from h5stz.errors import StzError
+from h5stz.hdf5.chunk_codec import ChunkCodec
+from h5stz.options.precision import EVERYTHING, Precision
+from h5stz.options.stz import client_data
+from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
+from h5stz.reading.opened import Place
+from h5stz.reading.selection import Piece
+from h5stz.reading.stats import Stats
+from h5stz.reading.through_hdf5 import ThroughHdf5
+from h5stz.reading.workers import Job
+from h5stz.sources.file_objects import ObjectBytes
+
+
+class WholeChunks:
+    """Decodes whole chunks of one dataset.
+
+    Args:
+        file: the source of ranges, or None: HDF5 returns the stored chunks.
+        stats: None if nobody asks for them.
+        remember: whether the plug-in remembers the chunks, as it does if HDF5 reads them.
+    """
+
+    def __init__(
+        self,
+        dataset: h5py.Dataset,
+        index: ChunkIndex,
+        file: FileBytes | ObjectBytes | None,
+        hdf5: ThroughHdf5,
+        stats: Stats | None,
+        remember: bool,
+    ) -> None:
+        self._dataset, self._index, self._hdf5, self._stats, self._remember = dataset, index, hdf5, stats, remember
+        self._file = file if isinstance(file, FileBytes) else None
+        self._possible = not isinstance(file, ObjectBytes) and not index.userblock
+
+    @cached_property
+    def _codec(self) -> ChunkCodec:
+        words = client_data(self._dataset)
+        assert words is not None
+        return ChunkCodec(words, self._dataset.dtype, self._index.chunks, None)
+
+    def take(
+        self,
+        batch: Sequence[Piece],
+        places: Sequence[Place],
+        target: Array,
+        precision: Precision,
+        verify: bool,
+        run: Callable[[Job], None],
+        failed: list[Piece],
+    ) -> tuple[list[Piece], list[Place]]:
+        """Passes to `run` the decoding of the pieces that are whole chunks. Returns the others, with their places.
+
+        `failed`: gets the pieces whose chunks cannot be decoded, until `run` has done everything.
+        """
+        if not self._possible or precision != EVERYTHING:
+            return list(batch), list(places)
+        others: list[Piece] = []
+        places_of_others: list[Place] = []
+        chunks, largest = self._index.chunks, self._index.largest_stream
+        for piece, stored in zip(batch, places, strict=True):
+            if (
+                isinstance(stored, Stored)
+                and (piece.count == chunks or self._is_rest(piece))
+                and stored.size <= largest
+                and self._index.may_be_stream(piece.chunk, stored)
+            ):
+                content = None if self._file is not None else self._content(piece.chunk)
+                run(_Decoding(self, piece, stored, content, target[piece.place], verify, failed))
+            else:
+                others.append(piece)
+                places_of_others.append(stored)
+        return others, places_of_others
+
+    def _is_rest(self, piece: Piece) -> bool:
+        """True if a piece is all of a chunk that reaches beyond the dataset."""
+        shape, extents = self._dataset.shape, self._index.chunks
+        return all(
+            count == size - at * extent and (step == 1 or count == 1)
+            for count, step, at, extent, size in zip(piece.count, piece.step, piece.chunk, extents, shape, strict=True)
+            if count != extent
+        )
+
+    def _content(self, chunk: Chunk) -> bytes:
+        with self._hdf5.naming(chunk):
+            _, content = self._dataset.id.read_direct_chunk(self._index.offset(chunk))
+        return bytes(content)
+
+    def decode(self, piece: Piece, stored: Stored, content: bytes | None, part: Array, verify: bool) -> None:
+        """Decodes the chunk of a piece into `part`. In any thread."""
+        if content is None:
+            assert self._file is not None
+            content = self._file.read(stored.address, stored.size)
+        if part.shape == self._index.chunks and part.flags.c_contiguous:
+            self._codec.decode(content, part, verify=verify, remember=self._remember)
+        else:
+            whole = self._codec.buffer()
+            self._codec.decode(content, whole, verify=verify, remember=self._remember)
+            part[...] = whole if part.shape == whole.shape else whole[tuple(map(slice, part.shape))]
+        if self._stats is not None:
+            blocks = _core.Reader.of_bytes(content, 0).stats()["blocks_present"]
+            self._stats.decoded(*self._hdf5.counted_as(piece.chunk), stored.size, blocks, stored.size, blocks)
+
+
+class _Decoding:
+    """A job: decodes one chunk. Chunks that fail are noted."""
+
+    __slots__ = ("_arguments", "_chunks", "_failed")
+
+    def __init__(
+        self,
+        chunks: WholeChunks,
+        piece: Piece,
+        stored: Stored,
+        content: bytes | None,
+        part: Array,
+        verify: bool,
+        failed: list[Piece],
+    ) -> None:
+        self._chunks, self._arguments, self._failed = chunks, (piece, stored, content, part, verify), failed
+
+    def __call__(self) -> None:
+        try:
+            self._chunks.decode(*self._arguments)
+        except StzError:
+            self._failed.append(self._arguments[0])
