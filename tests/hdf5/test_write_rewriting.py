@@ -106,7 +106,9 @@ def test_another_process_overwrites(tmp_path):
 
 @pytest.mark.parametrize("reads", ["read", "h5py"])
 @pytest.mark.parametrize("how", ["write", "filter"])
-@pytest.mark.parametrize("options", [{"absolute": BOUND}, {"pointwise_relative": 1e-2}, {"absolute": BOUND, "layers": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"absolute": BOUND}, {"pointwise_relative": 1e-2}, {"absolute": BOUND, "layers": 2}], ids=str
+)
 def test_decoded_samples_give_the_same_streams_again(tmp_path, reads, how, options):
     """Copies within a process lose nothing, also if h5stz.read reads and h5stz.write writes."""
     make(tmp_path / "source", "filter", **options)

@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": {"options", "hdf5", "sources", "reading"},
     "analysis": {"hdf5", "sources", "files", "reading"},
     "dask": {"options", "hdf5", "reading", "files"},
-    "writing": {"options", "hdf5", "reading", "dask"},
+    "writing": {"options", "hdf5", "reading", "files", "dask"},
     "xarray": {"options", "hdf5", "sources", "reading", "writing"},
     "zarr": {"options", "codec", "sources", "reading", "hdf5"},
     "programs": {"options", "hdf5"},

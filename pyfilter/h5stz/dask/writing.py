@@ -8,27 +8,30 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from importlib import import_module
-from itertools import accumulate, product
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain, product
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import h5py
 
 from h5stz import _core, elements, validity
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
-from h5stz.files.chunk_compressors import Stream, connected, encoded_block
+from h5stz.files.chunk_compressors import codec_of, connected
+from h5stz.hdf5.chunk_codec import ChunkCodec
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.new_files import written_directly
 from h5stz.options import bounds
 from h5stz.options.chunks import suggest_chunks
-from h5stz.options.option_checks import BOUNDS, checked_bound
+from h5stz.options.option_checks import BOUNDS, all_cores, checked_bound
 from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ, Options
+from h5stz.progress import Meter, Progress
 from h5stz.signatures import with_options_of
+from h5stz.slabs import Box, boxes
 from h5stz.validity import Extremes
 
 if TYPE_CHECKING:
@@ -40,8 +43,12 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _SUITABLE = 1 << 18, 64 << 20  # bytes of a block of dask that is a good chunk as it is
+_TASK = 4 << 20  # bytes: a task compresses so many chunks of a block
 _MEASURED = frozenset(MEASURED)
 _BATCH = 16  # blocks for each processor that are computed together by the schedulers of one machine
+
+#: Where a part is in the dataset, the stream of a chunk or the samples of a block, and the extents within the dataset.
+_Part: TypeAlias = tuple[tuple[int, ...], Array, tuple[int, ...]]
 
 
 @with_options_of(STZ)
@@ -80,20 +87,48 @@ def to_hdf5(
         refuse_address(file)
     dask = _dask()
     _check(array, options)
-    shape = _chunks_of(array, options.pop("chunks", None))
-    blocks = _aligned(array, shape)
     with _run_by(scheduler) as (chosen, client), dask.config.set(scheduler=chosen), _opened(file) as target:
         if path in target:
             raise StzError(f"{path!r} exists in the file: delete it first, `del file[{path!r}]`", _ARGUMENT)
-        stz = _resolved(array, options, shape)
-        arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **(creation or {})}
-        made = target.create_dataset(path, **arguments, **stz)
+        made, fill, blocks = _created(target, path, array, creation or {}, dict(options))
         try:
-            if array.size:
-                _write(made, blocks, client)
+            _write(made, blocks, fill, client, lambda size: None)
         except BaseException:
             del target[path]
             raise
+
+
+def write_array(
+    parent: h5py.Group,
+    name: str | None,
+    array: Any,
+    creation: Mapping[str, Any],
+    options: dict[str, Any],
+    progress: Progress | None,
+    on_error: Callable[[h5py.Dataset, BaseException], None],
+) -> h5py.Dataset:
+    """Creates a dataset of a dask array, with the scheduler that dask is set to. `options`: of STZ; the rest as for write()."""
+    _check(array, options)
+    with _run_by(None) as (_, client):
+        made, fill, blocks = _created(parent, name, array, creation, options)
+        try:
+            with Meter(progress, made.nbytes).share(str(made.name), made.nbytes) as add:
+                _write(made, blocks, fill, client, add)
+        except BaseException as error:
+            on_error(made, error)
+            raise
+    return made
+
+
+def _created(
+    parent: h5py.Group, name: str | None, array: Any, creation: Mapping[str, Any], options: dict[str, Any]
+) -> tuple[h5py.Dataset, int | None, Any]:
+    """The new dataset, the bits of the fill value, and the array in blocks that begin at chunk borders."""
+    shape = _chunks_of(array, options.pop("chunks", None))
+    blocks = _aligned(array, shape)
+    stz = _resolved(array, options, shape)
+    arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **creation}
+    return parent.create_dataset(name, **arguments, **stz), stz.resolved.settings.fill, blocks
 
 
 def _check(array: Any, options: Mapping[str, Any]) -> None:
@@ -179,33 +214,75 @@ def _of_block(block: Array, excluded: tuple[int, ...]) -> Extremes | None:
     return validity.extremes([block], excluded)
 
 
-def _write(dataset: h5py.Dataset, array: Any, client: Any) -> None:
-    """Stores the chunks of an array whose blocks begin at chunk borders."""
-    settings = STZ.from_dataset(dataset).resolved.settings
-    task = _dask().delayed(encoded_block, pure=False)
+def _write(dataset: h5py.Dataset, array: Any, fill: int | None, client: Any, add: Callable[[int], None]) -> None:
+    """Stores the chunks of an array whose blocks begin at chunk borders.
+
+    Args:
+        dataset: the new dataset.
+        array: of dask.
+        fill: bits of the fill value, which masked samples become.
+        client: a dask.distributed.Client, or None.
+        add: called with the bytes of each chunk that was stored.
+    """
+    codec = codec_of(dataset)
+    if not array.size:
+        return
     begins = product(*(list(accumulate(lengths, initial=0))[:-1] for lengths in array.chunks))
-    blocks = array.to_delayed().ravel()
-    jobs = [
-        task(block, begin, dataset.chunks, settings, dataset.fillvalue) for block, begin in zip(blocks, begins, strict=True)
-    ]
-    for streams in _in_batches(jobs) if client is None else _on_workers(jobs, client):
-        for offset, stream in streams:
-            dataset.id.write_direct_chunk(offset, stream)
+    blocks = zip(begins, array.to_delayed().ravel(), product(*array.chunks), strict=True)
+    jobs = [list(_jobs(*block, codec, fill, client is None)) for block in blocks]
+    width = dataset.dtype.itemsize
+    for parts in _in_batches(jobs) if client is None else _on_workers(list(chain(*jobs)), client):
+        for at, stored, shape in parts:
+            if codec is None:
+                dataset[tuple(slice(first, first + length) for first, length in zip(at, shape, strict=True))] = stored
+            else:
+                dataset.id.write_direct_chunk(at, stored)
+            add(math.prod(shape) * width)
 
 
-def _in_batches(jobs: list[Any]) -> Iterator[list[Stream]]:
-    """The results of jobs in order. Memory holds the results of one batch at a time."""
-    size = _BATCH * (os.cpu_count() or 1)
-    for first in range(0, len(jobs), size):
-        yield from _dask().compute(*jobs[first : first + size])
+def _jobs(
+    begin: tuple[int, ...], block: Any, shape: tuple[int, ...], codec: ChunkCodec | None, fill: int | None, split: bool
+) -> Iterator[Any]:
+    """Tasks that compress the chunks of a block: all, or, if that makes it parallel, some at a time."""
+    task = _dask().delayed(_encoded, pure=False)
+    if codec is None:
+        yield task(block, begin, [tuple(slice(0, length) for length in shape)], None, fill)
+        return
+    every = boxes(shape, codec.chunks)
+    size = math.prod(codec.chunks) * codec.dtype.itemsize
+    count = max(1, _TASK // size) if split else len(every)
+    for first in range(0, len(every), count):
+        yield task(block, begin, every[first : first + count], codec, fill)
 
 
-def _on_workers(jobs: list[Any], client: Any) -> Iterator[list[Stream]]:
+def _encoded(block: Array, begin: Sequence[int], wanted: list[Box], codec: ChunkCodec | None, fill: int | None) -> list[_Part]:
+    """The streams of chunks of a block that begins at `begin`; without a codec, their samples."""
+    made = []
+    for box in wanted:
+        part = block[box]
+        if elements.is_masked(part):
+            part = elements.stored(part, fill).view(part.dtype)
+        at = tuple(first + cut.start for first, cut in zip(begin, box, strict=True))
+        made.append((at, part if codec is None else codec.encode(part), part.shape))
+    return made
+
+
+def _in_batches(jobs: list[list[Any]]) -> Iterator[list[_Part]]:
+    """The results of the jobs of blocks, in order. Memory holds the results of one batch at a time, of whole blocks."""
+    size = _BATCH * all_cores(None)
+    while jobs:
+        batch: list[Any] = []
+        while jobs and (not batch or len(batch) + len(jobs[0]) <= size):
+            batch += jobs.pop(0)
+        yield from _dask().compute(*batch)
+
+
+def _on_workers(jobs: list[Any], client: Any) -> Iterator[list[_Part]]:
     """As _in_batches(), with the workers of a Client. They keep compressed chunks until these are fetched."""
     futures = client.compute(jobs)
     try:
         for number, future in enumerate(futures):
-            result: list[Stream] = future.result()
+            result: list[_Part] = future.result()
             futures[number] = None
             future.release()
             yield result

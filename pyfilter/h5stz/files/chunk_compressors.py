@@ -20,9 +20,13 @@ from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.files.history import NOTHING, History
+from h5stz.hdf5 import calls
+from h5stz.hdf5.chunk_codec import ChunkCodec
 from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
-from h5stz.slabs import Box, boxes, piece
+from h5stz.options.stz import client_data
+from h5stz.reading.chunk_index import reason_of_form
+from h5stz.slabs import Box, piece
 from h5stz.waiting import no_garbage_collection
 
 _Item = TypeVar("_Item")
@@ -30,7 +34,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _AHEAD = 4  # chunks for each thread that are under way
 
 #: Where the first element of a chunk is in the dataset, and the chunk compressed.
-Stream: TypeAlias = tuple[tuple[int, ...], bytes]
+Stream: TypeAlias = tuple[tuple[int, ...], bytes | Array]
 
 
 class Compressor(Protocol):
@@ -139,22 +143,17 @@ def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:
     return whole
 
 
-def encoded_block(block: Array, begin: Sequence[int], chunks: Sequence[int], settings: Settings, fill: Any) -> list[Stream]:
-    """The Streams of all chunks in a block of an array. The block begins at a chunk border, at `begin`, and ends at one or at
-    the array's end.
-    """
-    made = []
-    for box in boxes(block.shape, chunks):
-        offset = tuple(first + cut.start for first, cut in zip(begin, box, strict=True))
-        made.append((offset, encoded(settings, padded(_plain(block[box], settings), chunks, fill))))
-    return made
-
-
-def _plain(samples: Array, settings: Settings) -> Array:
-    """Samples without a mask: masked ones become the fill value."""
-    if not elements.is_masked(samples):
-        return samples
-    return elements.stored(samples, settings.fill).view(samples.dtype)
+def codec_of(dataset: h5py.Dataset) -> ChunkCodec | None:
+    """The codec for the chunks of a dataset; None if HDF5 must write them, for example as it has other filters too."""
+    words = client_data(dataset)
+    properties = dataset.id.get_create_plist()
+    if words is None or reason_of_form(dataset) is not None or calls.edges_may_be_raw(properties):
+        return None
+    if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER and any(
+        size % extent for size, extent in zip(dataset.shape, dataset.chunks, strict=True)
+    ):
+        return None  # nobody knows what HDF5 holds beyond the end of the dataset
+    return ChunkCodec(words, dataset.dtype, dataset.chunks, dataset.fillvalue)
 
 
 def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings, history: History) -> bytes:

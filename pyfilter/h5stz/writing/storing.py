@@ -15,10 +15,7 @@ import numpy as np
 
 from h5stz import elements
 from h5stz.elements import Array, DType
-from h5stz.hdf5 import calls
-from h5stz.hdf5.chunk_codec import ChunkCodec
-from h5stz.options.stz import client_data
-from h5stz.reading.chunk_index import reason_of_form
+from h5stz.files.chunk_compressors import codec_of
 from h5stz.slabs import each_box
 from h5stz.thread_team import in_order
 from h5stz.writing.samples import Samples
@@ -55,19 +52,6 @@ def store(dataset: h5py.Dataset, samples: Samples, plain: Plain | None, threads:
             for at, stream, size in streams:
                 identifier.write_direct_chunk(at, stream)
                 add(size)
-
-
-def codec_of(dataset: h5py.Dataset) -> ChunkCodec | None:
-    """The codec for the chunks of a dataset; None if HDF5 must write them, for example as it has other filters too."""
-    words = client_data(dataset)
-    properties = dataset.id.get_create_plist()
-    if words is None or reason_of_form(dataset) is not None or calls.edges_may_be_raw(properties):
-        return None
-    if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER and any(
-        size % extent for size, extent in zip(dataset.shape, dataset.chunks, strict=True)
-    ):
-        return None  # nobody knows what HDF5 holds beyond the end of the dataset
-    return ChunkCodec(words, dataset.dtype, dataset.chunks, dataset.fillvalue)
 
 
 def _converts_alike(given: DType, stored: DType) -> bool:

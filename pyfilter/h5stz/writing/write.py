@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, elements
+from h5stz.dask.writing import write_array
 from h5stz.elements import DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options.chunks import suggest_chunks
@@ -79,11 +81,14 @@ def write(
     """
     count = all_cores(threads)
     _check_parent(parent, name)
+    arguments = {"fillvalue": fillvalue, "maxshape": maxshape, **(creation or {})}
+    if is_dask(data):
+        array = data if dtype is None else data.astype(dtype)
+        return _written_by_dask(parent, name, array, arguments, {**options, "chunks": chunks}, progress, count)
     samples = Samples(data, None if dtype is None else np.dtype(dtype))
     stored = samples.dtype if dtype is None else np.dtype(dtype)
     shape = _chunks_of(samples, stored, chunks, maxshape, options.get("append_axis"))
     stz = _stz(samples, stored, shape, options)
-    arguments = {"fillvalue": fillvalue, "maxshape": maxshape, **(creation or {})}
     made = parent.create_dataset(name, samples.shape, stored, chunks=shape, **arguments, **stz)
     try:
         plain = plain_of(samples, stz.resolved.settings.fill, options.get("fill_value"))
@@ -155,6 +160,27 @@ def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: Codin
     if given.get("fill_value") is not None:
         given["dtype"] = dtype
     return STZ(**given)
+
+
+def is_dask(data: object) -> bool:
+    """True for an array of dask."""
+    return hasattr(data, "dask") and hasattr(data, "to_delayed") and hasattr(data, "chunks")
+
+
+def _written_by_dask(
+    parent: h5py.Group,
+    name: str | None,
+    array: Any,
+    creation: Mapping[str, Any],
+    options: dict[str, Any],
+    progress: Progress | None,
+    threads: int,
+) -> h5py.Dataset:
+    """Writes an array of dask: its tasks compress the chunks, with the scheduler and workers that dask is set to."""
+    dask: Any = import_module("dask")
+    options["chunks"] = None if options["chunks"] is True else options["chunks"]
+    with dask.config.set(num_workers=threads):
+        return write_array(parent, name, array, creation, options, progress, _remove)
 
 
 def _remove(dataset: h5py.Dataset, error: BaseException) -> None:
