@@ -1,6 +1,5 @@
 """h5stz.write: datasets have the chunks of the filter, byte for byte, whatever the data are and however many threads write."""
 
-import hashlib
 import io
 
 import h5py
@@ -10,16 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import h5stz
-
-FIELD = np.random.default_rng(1).normal(size=(70, 60, 50)).cumsum(0).astype("f4")
-CHUNKS = (32, 32, 50)
-
-
-def stored(dataset):
-    """All chunks as they are stored, by their places: sizes and hashes, as pytest takes minutes to show how bytes differ."""
-    infos = [dataset.id.get_chunk_info(number) for number in range(dataset.id.get_num_chunks())]
-    chunks = {info.chunk_offset: dataset.id.read_direct_chunk(info.chunk_offset) for info in infos}
-    return {place: (mask, len(stream), hashlib.sha256(stream).hexdigest()) for place, (mask, stream) in chunks.items()}
+from support.written import CHUNKS, FIELD, stored
 
 
 def check_as_by_the_filter(array, chunks, creation=None, threads=2, plain=None, **options):

@@ -1,4 +1,4 @@
-"""Chunks that h5stz.write stored keep the promises of docs/rewriting.md: no error adds up, and what is not written keeps its bits.
+"""Chunks that h5stz.write stored keep the promises of docs/rewriting.md: no error adds up, unwritten samples keep their bits.
 
 Each program is run twice: on a dataset that h5stz.write made, and on one that HDF5 wrote through the filter.
 """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from hdf5.test_write import CHUNKS, FIELD, stored
+from support.written import CHUNKS, FIELD, stored
 
 
 def check(data, plain=FIELD, chunks=CHUNKS, threads=2, **options):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -97,7 +97,8 @@ class BoxRead:
         if reader is Instead.NO_CHUNK and self._fill(part):
             return
         if isinstance(reader, ChunkReader):
-            run(partial(self._decode, reader, piece, part))
+            # h5py, which is asked for the shape here, could make another thread wait for this one.
+            run(partial(self._decode, reader, piece, part, self._parts.hdf5.counted_as(piece.chunk)))
             return
         parts = self._parts
         try:
@@ -117,7 +118,7 @@ class BoxRead:
         part[...] = self._parts.index.fill_value
         return True
 
-    def _decode(self, reader: ChunkReader, piece: Piece, part: Array) -> None:
+    def _decode(self, reader: ChunkReader, piece: Piece, part: Array, counted: tuple[Hashable, int]) -> None:
         parts, precision = self._parts, self._precision
         with parts.naming(piece.chunk):
             precision.error_for(reader.info)
@@ -133,7 +134,7 @@ class BoxRead:
                 counts = self._decode_what_is_whole(reader, piece, part)
             bytes_read, blocks_decoded, blocks_present = counts
         parts.kept.keep(piece.chunk, reader)
-        parts.stats.decoded(*parts.hdf5.counted_as(piece.chunk), reader.size, blocks_present, bytes_read, blocks_decoded)
+        parts.stats.decoded(*counted, reader.size, blocks_present, bytes_read, blocks_decoded)
 
     def _decode_what_is_whole(self, reader: ChunkReader, piece: Piece, part: Array) -> tuple[int, int, int]:
         origin = self._parts.index.offset(piece.chunk)

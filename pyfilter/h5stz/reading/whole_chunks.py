@@ -5,7 +5,8 @@ What cannot be done that way, or fails, is left to the readers of chunks and to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import h5py
@@ -69,6 +70,7 @@ class WholeChunks:
         """
         if not self._possible or precision != EVERYTHING:
             return list(batch), list(places)
+        codec = self._codec  # h5py is asked here, in the calling thread
         others: list[Piece] = []
         places_of_others: list[Place] = []
         chunks, largest = self._index.chunks, self._index.largest_stream
@@ -80,7 +82,8 @@ class WholeChunks:
                 and self._index.may_be_stream(piece.chunk, stored)
             ):
                 content = None if self._file is not None else self._content(piece.chunk)
-                run(_Decoding(self, piece, stored, content, target[piece.place], verify, failed))
+                counted = None if self._stats is None else self._hdf5.counted_as(piece.chunk)
+                run(_Decoding(self, codec, piece, stored, content, target[piece.place], verify, counted, failed))
             else:
                 others.append(piece)
                 places_of_others.append(stored)
@@ -100,41 +103,45 @@ class WholeChunks:
             _, content = self._dataset.id.read_direct_chunk(self._index.offset(chunk))
         return bytes(content)
 
-    def decode(self, piece: Piece, stored: Stored, content: bytes | None, part: Array, verify: bool) -> None:
-        """Decodes the chunk of a piece into `part`. In any thread."""
+    def decode(self, job: _Decoding) -> None:
+        """Does a job, in any thread."""
+        content, part, codec = job.content, job.part, job.codec
         if content is None:
             assert self._file is not None
-            content = self._file.read(stored.address, stored.size)
-        if part.shape == self._index.chunks and part.flags.c_contiguous:
-            self._codec.decode(content, part, verify=verify, remember=self._remember)
+            content = self._file.read(job.stored.address, job.stored.size)
+        if part.shape == codec.chunks and part.flags.c_contiguous:
+            codec.decode(content, part, verify=job.verify, remember=self._remember)
         else:
-            whole = self._codec.buffer()
-            self._codec.decode(content, whole, verify=verify, remember=self._remember)
+            whole = codec.buffer()
+            codec.decode(content, whole, verify=job.verify, remember=self._remember)
             part[...] = whole if part.shape == whole.shape else whole[tuple(map(slice, part.shape))]
-        if self._stats is not None:
+        if self._stats is not None and job.counted is not None:
             blocks = _core.Reader.of_bytes(content, 0).stats()["blocks_present"]
-            self._stats.decoded(*self._hdf5.counted_as(piece.chunk), stored.size, blocks, stored.size, blocks)
+            self._stats.decoded(*job.counted, job.stored.size, blocks, job.stored.size, blocks)
 
 
+@dataclass(slots=True)
 class _Decoding:
-    """A job: decodes one chunk. Chunks that fail are noted."""
+    """A job: decodes one chunk into `part`.
 
-    __slots__ = ("_arguments", "_chunks", "_failed")
+    Attributes:
+        content: the stream, or None: it is read from the file.
+        counted: the identity of the chunk in the statistics; None if nobody asks for them.
+        failed: gets the piece if the chunk cannot be decoded.
+    """
 
-    def __init__(
-        self,
-        chunks: WholeChunks,
-        piece: Piece,
-        stored: Stored,
-        content: bytes | None,
-        part: Array,
-        verify: bool,
-        failed: list[Piece],
-    ) -> None:
-        self._chunks, self._arguments, self._failed = chunks, (piece, stored, content, part, verify), failed
+    whole_chunks: WholeChunks
+    codec: ChunkCodec
+    piece: Piece
+    stored: Stored
+    content: bytes | None
+    part: Array
+    verify: bool
+    counted: tuple[Hashable, int] | None
+    failed: list[Piece]
 
     def __call__(self) -> None:
         try:
-            self._chunks.decode(*self._arguments)
+            self.whole_chunks.decode(self)
         except StzError:
-            self._failed.append(self._arguments[0])
+            self.failed.append(self.piece)

@@ -31,6 +31,7 @@ elif sys.version_info >= (3, 11):
     from typing import Unpack
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_MOST = 0xFFFFFFFF  # bytes of a chunk
 TARGET = 4 << 20  # bytes of a chunk: enough to compress well, and few enough that threads have many of them
 
 
@@ -139,6 +140,9 @@ def _chunks_of(samples: Samples, dtype: DType, chunks: object, maxshape: object,
         chunks = (chunks,)
     if not isinstance(chunks, tuple) or len(chunks) != len(shape) or not all(map(_is_extent, chunks)):
         raise StzError(f"chunks={chunks!r} must be a tuple of {len(shape)} positive integers, one for each axis", _ARGUMENT)
+    if prod(chunks) * dtype.itemsize > _MOST:
+        text = f"chunks={chunks} have {prod(chunks) * dtype.itemsize} bytes, and HDF5 files have chunks of less than 4 GiB"
+        raise StzError(f"{text}: use chunks of 1 to 64 MiB", _ARGUMENT)
     return tuple(map(int, chunks))
 
 
