@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "analysis": {"hdf5", "sources", "files", "reading"},
     "dask": {"options", "hdf5", "reading", "files"},
     "writing": {"options", "hdf5", "reading", "files", "dask"},
-    "xarray": {"options", "hdf5", "sources", "reading", "writing"},
+    "xarray": {"options", "hdf5", "sources", "reading", "files"},
     "zarr": {"options", "codec", "sources", "reading", "hdf5"},
     "programs": {"options", "hdf5"},
 }

@@ -18,12 +18,13 @@ from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.new_files import written_directly
 from h5stz.options.chunks import SMALL
-from h5stz.options.option_checks import BOUNDS
+from h5stz.options.option_checks import BOUNDS, all_cores
 from h5stz.options.stz import STZ, Block, Options
 from h5stz.signatures import checked
 from h5stz.xarray.bounds import Request, resolve
 from h5stz.xarray.chunks import Chunks, chunks_of
 from h5stz.xarray.origins import Origin, losses, origin_of, warn_of_second_loss
+from h5stz.xarray.parallel_targets import parallel_targets
 from h5stz.xarray.variables import StoredArray, carried, fill_number, is_bounded, is_packed, referenced, stored_dtype
 
 if TYPE_CHECKING:
@@ -327,6 +328,7 @@ def to_netcdf(
     attributes: bool = True,
     group: str | None = None,
     writing: Mapping[str, Any] | None = None,
+    threads: int | None = None,
     **options: Any,
 ) -> Any:
     """Writes a compressed dataset: ``dataset.to_netcdf(path, engine="h5netcdf", encoding=xarray_encoding(dataset, ...))``.
@@ -339,6 +341,8 @@ def to_netcdf(
             was read from, in which options to keep are looked up; if that file has no such group, its root group is used.
         writing: further arguments of Dataset.to_netcdf, such as ``{"compute": False, "mode": "a"}``. They may include the
             encoding of variables that are not compressed.
+        threads: number of threads that compress chunks, as for write(). Blocks of dask that are whole chunks are compressed in
+            dask's threads. With ``compute=False`` HDF5 compresses.
         **options: options of xarray_encoding().
 
     Returns:
@@ -368,7 +372,9 @@ def to_netcdf(
         text = f"writing={{'encoding': ...}} names {twice[0]!r}, which is compressed: set dataset[{twice[0]!r}].encoding, or"
         raise StzError(f"{text} its options with variables={{{twice[0]!r}: ...}}", _ARGUMENT)
     both = {**given, **encoding}
-    with written_directly(path) if _is_path(path) else nullcontext():
+    count = all_cores(threads)
+    targets = parallel_targets(count) if arguments.get("compute", True) else nullcontext()
+    with written_directly(path) if _is_path(path) else nullcontext(), targets:
         return marked.to_netcdf(path, engine="h5netcdf", encoding=both, **arguments)
 
 
