@@ -25,6 +25,7 @@ PROGRAMS = [
     ("ratio", ["--only", "one"], 9),
     ("speed", [*TINY, "--peers", "all"], 3 * 9),
     ("timing", ["--repeats", "1"], 2),
+    ("parallel", ["--small"], 2 * 2),
 ]
 SLOW = [
     ("hdf5_throughput", ["--edge", "32", "--repeats", "1"], 4 * 3),

@@ -24,15 +24,15 @@ _INTERNAL = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CODE = re.compile(r"\(error (-?\d+)\)")
 _TEXT = 1024  # bytes of a message
 
-_encode = plugin().stz_h5_encode_chunk
-_encode.restype = ctypes.c_size_t
-_encode.argtypes = [
+plugin_encode = plugin().stz_h5_encode_chunk
+plugin_encode.restype = ctypes.c_size_t
+plugin_encode.argtypes = [
     *(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int),
     *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t),
 ]
-_decode = plugin().stz_h5_decode_chunk
-_decode.restype = ctypes.c_int
-_decode.argtypes = [
+plugin_decode = plugin().stz_h5_decode_chunk
+plugin_decode.restype = ctypes.c_int
+plugin_decode.argtypes = [
     *(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t),
     *(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t),
 ]
@@ -67,7 +67,7 @@ class ChunkCodec:
         out = np.empty(self._capacity, np.uint8)  # pages that are not written use no memory
         text = ctypes.create_string_buffer(_TEXT)
         words = self._words
-        size = _encode(
+        size = plugin_encode(
             len(words), words, samples.ctypes.data, self._bytes, threads, out.ctypes.data, self._capacity, text, _TEXT
         )
         if not size:
@@ -109,7 +109,7 @@ class ChunkCodec:
         content = np.frombuffer(stream, np.uint8)
         text = ctypes.create_string_buffer(_TEXT)
         words = self._words
-        done = _decode(
+        done = plugin_decode(
             *(len(words), words, content.ctypes.data, content.size, as_bytes(out).ctypes.data, out.nbytes),
             *(threads, verify, remember, text, _TEXT),
         )

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 
 from h5stz import _core, elements
 from h5stz.elements import Array
@@ -254,6 +255,11 @@ class FileBytes:
             parts.append(part)
             missing -= len(part)
         return b"".join(parts)
+
+    def read_into(self, address: int, buffer: npt.NDArray[np.uint8]) -> None:
+        """As read(), as many bytes as an array of bytes has, into that array."""
+        if os.preadv(self.fd, [buffer.data], address) != buffer.size:
+            buffer[:] = np.frombuffer(self.read(address, buffer.size), np.uint8)
 
     def _now(self) -> tuple[int, int]:
         state = os.fstat(self.fd)

@@ -5,11 +5,13 @@ What cannot be done that way, or fails, is left to the readers of chunks and to 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import h5py
+import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
@@ -46,6 +48,7 @@ class WholeChunks:
     ) -> None:
         self._dataset, self._index, self._hdf5, self._stats, self._remember = dataset, index, hdf5, stats, remember
         self._file = file if isinstance(file, FileBytes) else None
+        self._of_thread = threading.local()
         self._possible = not isinstance(file, ObjectBytes) and not index.userblock
 
     @cached_property
@@ -105,10 +108,8 @@ class WholeChunks:
 
     def decode(self, job: _Decoding) -> None:
         """Does a job, in any thread."""
-        content, part, codec = job.content, job.part, job.codec
-        if content is None:
-            assert self._file is not None
-            content = self._file.read(job.stored.address, job.stored.size)
+        part, codec = job.part, job.codec
+        content = self._read(job.stored) if job.content is None else job.content
         if part.shape == codec.chunks and part.flags.c_contiguous:
             codec.decode(content, part, verify=job.verify, remember=self._remember)
         else:
@@ -118,6 +119,16 @@ class WholeChunks:
         if self._stats is not None and job.counted is not None:
             blocks = _core.Reader.of_bytes(content, 0).stats()["blocks_present"]
             self._stats.decoded(*job.counted, job.stored.size, blocks, job.stored.size, blocks)
+
+    def _read(self, stored: Stored) -> Array:
+        """A stream from the file, in memory of this thread that its next one will overwrite."""
+        assert self._file is not None
+        buffer = getattr(self._of_thread, "stream", None)
+        if buffer is None or buffer.size < stored.size:
+            buffer = self._of_thread.stream = np.empty(stored.size * 5 // 4, np.uint8)
+        stream: Array = buffer[: stored.size]
+        self._file.read_into(stored.address, stream)
+        return stream
 
 
 @dataclass(slots=True)
