@@ -26,6 +26,12 @@ def file():
         yield file
 
 
+@pytest.fixture(autouse=True)
+def unlearned(monkeypatch):
+    """The filter learns from chunk to chunk, in their order; h5stz.write takes only predictions of the client data."""
+    monkeypatch.setenv("H5STZ_LEARN", "0")
+
+
 def threads_of_writes():
     return [thread for thread in threading.enumerate() if thread.name == "h5stz"]
 

@@ -33,7 +33,8 @@ def chunks_of(dataset):
 
 
 @pytest.fixture(autouse=True)
-def forgotten():
+def forgotten(monkeypatch):
+    monkeypatch.setenv("H5STZ_LEARN", "0")
     plugin().stz_h5_forget()
     yield
     plugin().stz_h5_forget()

@@ -16,6 +16,12 @@ pytest.importorskip("h5netcdf", reason="needs Python package h5netcdf")
 FIELD = np.random.default_rng(1).normal(size=(30, 60, 50)).cumsum(0).astype("f4")
 
 
+@pytest.fixture(autouse=True)
+def unlearned(monkeypatch):
+    """The filter learns from chunk to chunk, in their order; to_netcdf takes only predictions of the client data."""
+    monkeypatch.setenv("H5STZ_LEARN", "0")
+
+
 def dataset_of(chunks=None):
     missing = np.where(FIELD > 3, np.nan, FIELD)
     made = xarray.Dataset(

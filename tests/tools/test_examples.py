@@ -159,6 +159,12 @@ def test_xarray_climate(tmp_path):
 
 
 @pytest.mark.slow
+def test_parallel(tmp_path):
+    output = run_python(tmp_path, "parallel.py")
+    assert "same bytes: True" in output and "same samples: True" in output
+    assert float(output.split()[-1]) <= 1e-3
+
+
 def test_growing_dataset(tmp_path):
     output = run_python(tmp_path, "growing_dataset.py")
     check_bound(output, count=3)

@@ -163,7 +163,8 @@ def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: Codin
         return STZ(**given, data=samples.source, chunks=chunks)
     if given.get("fill_value") is not None:
         given["dtype"] = dtype
-    return STZ(**given)
+    stz = STZ(**given)
+    return stz.trained(samples.source, chunks) if samples.in_memory and dtype == samples.dtype and dtype.kind != "V" else stz
 
 
 def is_dask(data: object) -> bool:
