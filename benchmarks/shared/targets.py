@@ -86,8 +86,8 @@ REGION_READS = {
 REFINE = 1.15  # levels 3 to 0 one after the other, over level 0 at once
 SLIDING = 1.3  # a slice through all planes, over one full read
 
-# h5stz.write and h5stz.read: one thread over h5py with chunks of 64 MiB (smaller ones: 1); two threads over one; microseconds of
-# the calling thread for a chunk of 64^3 float32 samples.
+# h5stz.write and h5stz.read: one thread over h5py with chunks of 64 MiB (smaller ones: 1); two threads over one; microseconds
+# for a chunk of 64^3 float32 samples that only one thread can spend.
 PARALLEL_OVER_H5PY = {"write": 1.3, "read": 1.6}
 PARALLEL_TWO = 1.8
 PARALLEL_SERIAL = 50

@@ -215,6 +215,7 @@ CASES = [
         prints="1 read, 0 of them by HDF5 alone",
     ),
     Case("connector.md", "HDF5_VOL_CONNECTOR=", files=REGIONS, programs={"analysis.py": ANALYSIS}, prints="read ["),
+    Case("parallel.md", "h5stz.read(file", makes=("parallel.h5",)),
     Case("dask.md", "da.random.normal", packages=("dask",), makes=("run.h5",)),
     Case(
         "dask.md",
