@@ -177,3 +177,24 @@ def test_printed_arguments_hand_them_to_other_programs(tmp_path):
 
     run(lines["h5repack"], "IN.h5", "OUT.h5")  # which takes 20 numbers: without predictions
     assert run(lines["nccopy"].split("&&")[1], "plain.nc", "OUT.nc") == OPTIONS.resolved.settings
+
+
+@pytest.mark.parametrize("chunks", [1000, True, None, [16, 16, 16], (16, 16), (0, 16, 16), (16.0, 16, 16)], ids=str)
+def test_other_chunks_than_a_shape_train_nothing(chunks):
+    assert h5stz.STZ("absolute=1e-3").trained(DATA, chunks).resolved.settings.learned is None
+
+
+@needs_packages("xarray", "dask")
+def test_lazy_arrays_train_nothing():
+    import xarray
+
+    lazy = xarray.DataArray(DATA).chunk(32)
+    assert h5stz.STZ(absolute=1e-3, data=lazy, chunks=CHUNK).resolved.settings.learned is None
+    assert h5stz.STZ(absolute=1e-3, data=lazy.data, chunks=CHUNK).resolved.settings.learned is None
+
+
+def test_printed_arguments_need_a_shape_of_the_dataset(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["x"] = DATA
+    done = commands.run("args", "--absolute", "1", "--data", tmp_path / "x.h5", "x", "--chunks", "16,16")
+    assert done.status != 0 and "the dataset x has 3 axes" in done.err

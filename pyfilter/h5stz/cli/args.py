@@ -10,6 +10,7 @@ import numpy as np
 
 from h5stz import _core, elements
 from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, flag
+from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.hdf5.named_datasets import dataset_with_samples
@@ -117,6 +118,11 @@ def _resolved(given: dict[str, Any], chunks: tuple[int, ...] | None) -> STZ:
         return STZ(**cast(Options, wanted | {"dtype": dtype}))
     with opened_source(data[0]) as file:
         found = dataset_with_samples(file, data[1], shown_name(data[0]))
+        if chunks is not None and len(chunks) != len(found.shape):
+            shape = ",".join(map(str, chunks))
+            raise StzError(
+                f"--chunks {shape}: the dataset {data[1]} has {counted(len(found.shape), 'axis', 'axes')}", _ARGUMENT
+            )
         return STZ(**cast(Options, wanted | {"data": found, "chunks": chunks}))
 
 

@@ -145,8 +145,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             turns it on everywhere.
         learn: True: chunks of small datasets take predictions that were fitted to earlier chunks, which is faster. Streams are
             less than 1 % longer on average, and depend on the chunks that the process has written before with the same options.
-            False: every chunk is fitted. `psnr` and `ratio` imply False, and `effort` from 7 on. The environment variable
-            H5STZ_LEARN=0 turns learning off everywhere. Provisional.
+            False: every chunk is fitted. `psnr` and `ratio` imply False, and `effort` from 7 on. With predictions that
+            were trained (trained()), chunks take these alone. The environment variable H5STZ_LEARN=0 turns learning from
+            earlier chunks off everywhere. Provisional.
 
     Valid numbers are finite, not masked and not the fill value. For complex data they are the real and imaginary parts.
 
@@ -304,7 +305,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     def get_config(self) -> dict[str, Any]:
         """The options from which STZ makes an equal object without data. `relative`, `psnr` and `ratio` become the resolved
-        bound.
+        bound. Predictions (trained()) are left out, as they are in ``str()``.
 
         Returns:
             dict: the bound, and all other options that differ from the defaults; `dtype` is included if there is a fill value.
@@ -326,7 +327,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     def trained(self, data: ArraySource | npt.ArrayLike, chunks: tuple[int, ...]) -> STZ:
         """These options with predictions for small chunks, trained on the data, so that writing is faster.
 
-        The bytes of a chunk then depend on the chunk and the options alone. ``STZ(..., data=, chunks=)`` does the same.
+        The bytes of a chunk then depend on the chunk and the options alone, unless the process has read such a chunk before
+        (docs/rewriting.md). ``STZ(..., data=, chunks=)`` does the same.
 
         Args:
             data: the whole dataset, as for the class. Some 15 chunks of it are read.

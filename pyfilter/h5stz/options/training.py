@@ -52,12 +52,13 @@ def with_predictions(settings: Settings, source: ArraySource | None, chunks: Seq
 
 
 def _may_pay(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> bool:
+    if not isinstance(chunks, tuple) or not all(isinstance(extent, int) and extent > 0 for extent in chunks):
+        return False
     learns = settings.learn == _LEARN[True] and settings.learned is None and settings.layers <= 1 and not settings.layer_bounds
     return (
         learns
         and settings.effort <= _HIGHEST_EFFORT
         and len(chunks) == len(source.shape)
-        and all(isinstance(extent, int) and extent > 0 for extent in chunks)
         and FEWEST_SAMPLES <= math.prod(chunks) <= MOST_SAMPLES
         and _count(source.shape, chunks) >= FEWEST_CHUNKS
         and not hasattr(source, "dask")
@@ -68,6 +69,8 @@ def _may_pay(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> 
 def _reads_little(source: ArraySource, samples: int) -> bool:
     """False if chunks of the source are so large that reading some samples would decode much of it."""
     stored = getattr(source, "stored_chunks", getattr(source, "chunks", None))
+    if isinstance(stored, tuple) and not all(isinstance(extent, int) for extent in stored):
+        return False  # blocks of dask, of different lengths
     return not isinstance(stored, tuple) or math.prod(stored) <= _LARGEST_SOURCE_CHUNK * samples
 
 
