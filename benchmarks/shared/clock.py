@@ -42,17 +42,22 @@ def interleaved(actions, repeats, choose=statistics.median):
 
 
 @contextlib.contextmanager
-def filter_threads(threads):
-    """Sets the number of threads of the h5stz filter, which reads H5STZ_THREADS at each call."""
-    before = os.environ.get("H5STZ_THREADS")
-    os.environ["H5STZ_THREADS"] = str(threads)
+def variable(name, text):
+    """Sets a variable of the environment, which the h5stz filter reads at each call."""
+    before = os.environ.get(name)
+    os.environ[name] = text
     try:
         yield
     finally:
         if before is None:
-            del os.environ["H5STZ_THREADS"]
+            del os.environ[name]
         else:
-            os.environ["H5STZ_THREADS"] = before
+            os.environ[name] = before
+
+
+def filter_threads(threads):
+    """Sets the number of threads of the h5stz filter."""
+    return variable("H5STZ_THREADS", str(threads))
 
 
 def serve(action):

@@ -190,8 +190,7 @@ typedef struct stz_options {
   double bound;       /* finite, not negative; 0 means lossless. Ignored by STZ_LOSSLESS */
   uint64_t fill;      /* the bits of the fill value as an integer of the host, for real types of up to 8 bytes */
   int32_t block;      /* stz_block */
-  int32_t threads;    /* maximum number of threads, capped at 256; 0 and 1: the calling thread alone, which is also enough for arrays of
-                       * fewer than 2^21 samples. Never changes the stream */
+  int32_t threads;    /* at most so many threads, capped at 256; 0, 1, or below 2^21 samples: one. Never changes the stream */
   int32_t effort;     /* 0 (default: 5), or 1 (fastest) to 9 (smallest streams) */
   int32_t layers;     /* Precision layers: 0 (default: 1), or 1 to STZ_MAX_LAYERS. The first of several layers can be read alone */
   /* The axis along which the array grows: 1 + that axis, at most the rank; 0: it does not grow. If all samples of the last planes across
