@@ -1,7 +1,7 @@
 """Threads that work for one call: jobs go in, results come out in the order of the jobs.
 
-Few jobs wait at a time, so that memory does not depend on their number. All threads have ended when the call ends, also after
-an error or Ctrl-C. A job costs the calling thread some microseconds, a fraction of what concurrent.futures takes.
+Few jobs wait at a time, so that memory does not depend on their number. All threads end before the call ends, also after an
+error or Ctrl-C. A job costs the calling thread some microseconds, a fraction of what concurrent.futures takes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AHEAD = 4  # jobs for each thread that are under way
 class Team(Generic[_Job, _Result]):
     """`count` threads that run `work` on jobs. One thread gives the jobs and takes the results.
 
-    Whoever makes a Team calls end() at last.
+    Whoever makes a Team must call end() when all is done.
     """
 
     def __init__(self, work: Callable[[_Job], _Result], count: int) -> None:
@@ -69,7 +69,7 @@ class Team(Generic[_Job, _Result]):
         return number, result  # type: ignore[return-value]
 
     def end(self) -> None:
-        """Ends the threads. Jobs that run are finished, others are dropped."""
+        """Ends the threads. Running jobs are finished, waiting ones are dropped."""
         self._ended = True
         for _ in self._threads:
             self._jobs.put(None)
@@ -79,9 +79,10 @@ class Team(Generic[_Job, _Result]):
 
 @contextmanager
 def in_order(work: Callable[[_Job], _Result], jobs: Iterable[_Job], count: int) -> Iterator[Iterator[_Result]]:
-    """A context with the results of `work` for all jobs, in their order, from `count` threads; for 1 from the calling thread.
+    """A context with the results of `work` for all jobs, in their order.
 
-    `jobs` is iterated in the calling thread, a few jobs ahead of the results.
+    `count` threads do the jobs; if it is 1, the calling thread does. The calling thread iterates over `jobs`, a few jobs ahead
+    of the results.
     """
     if count == 1:
         yield map(work, jobs)

@@ -25,8 +25,9 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = None, out: Array | None = None) -> Any:
     """Reads a dataset, or a part of it, with all processors: ``dataset[selection]`` (docs/parallel.md).
 
-    The values are those of ``dataset[selection]``. HDF5 decodes one chunk after the other; here threads decode several at a
-    time, straight into the result. HDF5 reads what is not compressed with h5stz alone, and files that are open for writing.
+    The values are those of ``dataset[selection]``. HDF5 decodes one chunk after the other. Here, threads decode several chunks
+    at a time, straight into the result. HDF5 reads datasets without h5stz or with other filters, and files that are open for
+    writing.
 
     Args:
         dataset: h5py.Dataset.
@@ -41,7 +42,7 @@ def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = N
         ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
 
     Raises:
-        StzError: (a ValueError) the file was closed, changed or is damaged; `out` does not fit. The message names the file,
+        StzError: (a ValueError) the file was closed, was changed or is damaged; `out` does not fit. The message names the file,
             the dataset and the chunk.
         StzTypeError: (also a TypeError) `dataset` is not an h5py.Dataset, or `out` has another dtype.
         IndexError: an integer is out of range, or there are too many indices.
@@ -68,7 +69,7 @@ def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = N
 
 
 def _through_h5py(dataset: h5py.Dataset, selection: Any, out: Array | None) -> Any:
-    """What h5py reads for an index that it alone knows."""
+    """What h5py reads for an index that only h5py knows."""
     with naming(dataset):
         result = h5py_getitem(dataset, selection)
     if out is None:

@@ -1,6 +1,6 @@
 """Whole chunks decoded straight into their places in the result, without a reader and without a cache.
 
-What cannot be done that way, or fails, is left to the readers of chunks and to HDF5, which also have the words for errors.
+The readers of chunks and HDF5 do what cannot be done that way, or fails. They also name errors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WholeChunks:
 
     Args:
         file: the source of ranges, or None: HDF5 returns the stored chunks.
-        stats: None if nobody asks for them.
+        stats: the statistics; None if nobody asks for them.
         remember: whether the plug-in remembers the chunks, as it does if HDF5 reads them.
     """
 
@@ -67,9 +67,9 @@ class WholeChunks:
         run: Callable[[Job], None],
         failed: list[Piece],
     ) -> tuple[list[Piece], list[Place]]:
-        """Passes to `run` the decoding of the pieces that are whole chunks. Returns the others, with their places.
+        """Passes a job to `run` for each piece that is a whole chunk. Returns the other pieces, with their places.
 
-        `failed`: gets the pieces whose chunks cannot be decoded, until `run` has done everything.
+        `failed`: gets the pieces whose chunks cannot be decoded. It is complete when `run` has done everything.
         """
         if not self._possible or precision != EVERYTHING:
             return list(batch), list(places)
@@ -121,7 +121,7 @@ class WholeChunks:
             self._stats.decoded(*job.counted, job.stored.size, blocks, job.stored.size, blocks)
 
     def _read(self, stored: Stored) -> Array:
-        """A stream from the file, in memory of this thread that its next one will overwrite."""
+        """A stream from the file, in memory of this thread. The next stream of the thread overwrites it."""
         assert self._file is not None
         buffer = getattr(self._of_thread, "stream", None)
         if buffer is None or buffer.size < stored.size:

@@ -1,7 +1,7 @@
 """The data that a call writes, in pieces that begin and end at chunk borders.
 
-Arrays in memory are cut into views. Everything else, which may be larger than memory and which only one thread may read, is
-read in slabs of many chunks.
+Arrays in memory are cut into views. All other data are read in slabs of many chunks: they may be larger than memory, and only
+one thread may read them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Samples:
 
     Attributes:
         source: the data: an ndarray or masked array, or an array-like that is read in slabs.
-        shape, dtype: of the data.
-        in_memory: whether `source` is an ndarray, which may also be a file in memory (memmap).
+        shape, dtype: those of the data.
+        in_memory: whether `source` is an ndarray. A memory map is one too.
     """
 
     def __init__(self, data: Any, dtype: DType | None) -> None:
@@ -54,7 +54,7 @@ class Samples:
         return elements.is_masked(self.source)
 
     def suitable_chunks(self) -> tuple[int, ...] | None:
-        """The shape of the source's own chunks, if it has some that suit a dataset."""
+        """The chunk shape of the source, if such chunks suit a dataset; otherwise None."""
         given = None if self.in_memory else getattr(self.source, "chunks", None)
         if not given or len(given) != len(self.shape):
             return None
@@ -85,7 +85,7 @@ class Samples:
             yield tuple(cut.start for cut in box), piece(self.source, box)
 
     def _boxes(self, chunks: Sequence[int]) -> Iterator[Box]:
-        """Boxes of whole chunks of the dataset that have, as far as memory allows, whole chunks of the source."""
+        """Boxes of whole chunks of the dataset. As far as memory allows, they have whole chunks of the source too."""
         return each_box(self.shape, slab_extents(_InUnits(self, _unit(self.source, chunks, self.dtype.itemsize)), STORED_BYTES))
 
 
@@ -100,7 +100,7 @@ class _InUnits:
 
 
 def _unit(source: ArraySource, chunks: Sequence[int], width: int) -> tuple[int, ...]:
-    """The smallest box of whole chunks of the dataset that covers a chunk of the source; a part of it if that is large."""
+    """The smallest box of whole chunks of the dataset that covers a chunk of the source; a part of this box if it is large."""
     theirs = getattr(source, "chunks", None)
     if not theirs or len(theirs) != len(chunks):
         return tuple(chunks)

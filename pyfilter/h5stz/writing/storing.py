@@ -1,4 +1,4 @@
-"""Fills a new dataset with data: threads compress chunks, the calling thread stores them past HDF5's filter pipeline.
+"""Fills a new dataset with data. Threads compress chunks, and the calling thread stores them past HDF5's filter pipeline.
 
 Only the calling thread calls HDF5. So a caller may hold h5py's lock, and the order of the chunks in the file is always the
 same.
@@ -20,7 +20,7 @@ from h5stz.slabs import each_box
 from h5stz.thread_team import in_order
 from h5stz.writing.samples import Samples
 
-#: What a mask leaves of samples: itself, or masked ones replaced.
+#: Returns samples with the masked ones replaced.
 Plain = Callable[[Array], Array]
 
 
@@ -28,10 +28,11 @@ def store(dataset: h5py.Dataset, samples: Samples, plain: Plain | None, threads:
     """Writes all samples of a dataset that was just created.
 
     Args:
-        dataset: of the shape of the samples.
+        dataset: the dataset, of the shape of the samples.
         samples: the data.
         plain: applied to each piece of the data, or None.
-        threads: 1 or more. Each chunk is compressed by one of them, or the only chunk by all.
+        threads: 1 or more. One thread compresses each chunk. Several threads share a chunk if there are fewer chunks than
+            threads.
         add: called with the bytes of each chunk that was stored.
     """
     if not dataset.size:
@@ -71,7 +72,7 @@ def _store_through_hdf5(dataset: h5py.Dataset, samples: Samples, plain: Plain | 
 
 
 def _pieces(slab: Array, unit: tuple[int, ...]) -> list[int]:
-    """Extents of the pieces of a slab after each of which progress is told: rows of chunks along the first axis."""
+    """Extents of the pieces of a slab: rows of chunks along the first axis. Progress is told after each piece."""
     return [unit[0], *slab.shape[1:]]
 
 

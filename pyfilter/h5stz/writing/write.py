@@ -1,4 +1,4 @@
-"""The function `write`: one call that makes a compressed dataset of data, with all processors."""
+"""The function `write`: one call that makes a compressed dataset from data, with all processors."""
 
 from __future__ import annotations
 
@@ -52,33 +52,34 @@ def write(
 ) -> h5py.Dataset:
     """Creates a compressed dataset and writes data to it, with all processors (docs/parallel.md).
 
-    The file gets the same chunks, byte for byte, as from ``parent.create_dataset(name, data=data, chunks=...,
-    **h5stz.STZ(**options))``. HDF5 compresses one chunk after the other; here threads compress several at a time.
+    HDF5 compresses one chunk after the other. Here, threads compress several chunks at a time. The chunks are the same, byte
+    for byte, as from ``parent.create_dataset(name, data=data, chunks=..., **h5stz.STZ(...))`` with the same client data and
+    H5STZ_LEARN=0.
 
     Args:
         parent: h5py.File or h5py.Group, open for writing.
         name: name of the new dataset, which may have groups in front of it, as in h5py; None for one without a name.
         data: array, or anything with shape, dtype and slicing (h5py, netCDF4, zarr, xarray), which is read piece by piece and
-            need not fit in memory. Arrays of dask are computed, each of their blocks once. Masked samples become the fill
-            value.
+            need not fit in memory. Arrays of dask are computed, each block once. Masked samples become the fill value.
         threads: number of threads, 1 to 255. None: the number in the environment variable H5STZ_THREADS, otherwise all
-            processors that the process may use. Each chunk is compressed by one thread, the only chunk by all.
-        chunks: chunk shape. None: the chunks of `data` if they have 256 KiB to 64 MiB, otherwise chunks of about 4 MiB; the
-            whole array if it is smaller.
+            processors that the process may use. One thread compresses each chunk. Several threads share a chunk if there are
+            fewer chunks than threads.
+        chunks: chunk shape. None: the chunks of `data` if they have 256 KiB to 64 MiB, otherwise chunks of up to 4 MiB. An
+            array of up to 4 MiB is one chunk.
         dtype: dtype of the dataset, if it is not that of the data.
         fillvalue, maxshape: as for create_dataset.
         creation: further arguments of create_dataset, such as {"track_order": True}.
-        progress: called as ``progress(path, done, total)`` with the bytes of the array that were stored, after each chunk. An
-            exception that it raises ends the call.
-        **options: options of STZ. `relative`, `psnr` and `ratio` read the data once more.
+        progress: called as ``progress(path, done, total)`` with the bytes of the array that were stored, after each chunk. If
+            it raises an exception, the call ends with it.
+        **options: options of STZ. For `relative`, `psnr` and `ratio`, the data are read once more.
 
     Returns:
         h5py.Dataset
 
     Raises:
-        StzError: (a ValueError) invalid options, an object of this name, a file that is closed or open for reading only.
+        StzError: (a ValueError) invalid options, an object of this name exists, the file is closed or open for reading only.
         StzTypeError: (also a TypeError) `parent` is not an h5py.Group, or the dtype cannot be compressed.
-        Any exception of `data` or `progress`. The dataset is then removed, and the file stays valid; also after Ctrl-C.
+        Any exception of `data` or `progress`. Then, and after Ctrl-C, the dataset is removed and the file stays valid.
     """
     count = all_cores(threads)
     _check_parent(parent, name)
@@ -189,7 +190,7 @@ def _written_by_dask(
 
 
 def _remove(dataset: h5py.Dataset, error: BaseException) -> None:
-    """Removes a dataset of which a part was written, and says so in the error."""
+    """Removes a dataset that was written in part, and adds a note about it to the error."""
     said = "the dataset has no name and disappears"
     try:
         written, name = dataset.id.get_num_chunks(), dataset.name
