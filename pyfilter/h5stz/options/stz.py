@@ -104,10 +104,11 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         data: the whole dataset, for `relative`, `psnr`, `ratio` and detection of a fill value: anything with shape, dtype and
             slicing (ndarray, memmap, h5py, netCDF4, dask, xarray). It is read slab by slab and not kept.
         chunks: chunk shape in which `data` will be stored. Small chunks are then written faster (trained()), `psnr` and `ratio`
-            hold for these chunks, and a UserWarning appears if they are too small to compress well. Default: the chunks of
-            `data`. Otherwise `ratio` is determined with large chunks, and `psnr` with chunks of three sizes, all of which reach
-            it; the bound is then at most (max - min) * 10**(-psnr / 20) * sqrt(3), at which evenly distributed errors have this
-            PSNR. It is not proven that other chunks reach it, and the PSNR may be several dB higher.
+            hold for these chunks, and a UserWarning appears if they are too small to compress well. For `psnr` and `ratio` the
+            default is the chunks of `data`. Without any, `ratio` is determined with large chunks, and `psnr` with chunks of
+            three sizes, all of which reach it; the bound is then at most (max - min) * 10**(-psnr / 20) * sqrt(3), at which
+            evenly distributed errors have this PSNR. It is not proven that other chunks reach it, and the PSNR may be several
+            dB higher.
         dtype: dtype of the dataset if there is no `data`. It is needed for `fill_value`, and checked otherwise.
         fill_value: number that marks missing values. They are restored bit for bit and do not influence the bound. None: the
             fill value of a masked array (store ``data.filled()``), otherwise a repeated extreme of `data` far from the rest,
@@ -143,10 +144,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             memory and faulty processors (docs/guarantees.md). The stream does not change; compression takes longer by about
             the decompression time. Every process that writes the dataset obeys it. The environment variable H5STZ_CHECK=1
             turns it on everywhere.
-        learn: True: chunks of small datasets take predictions that were fitted to earlier chunks, which is faster. Streams are
-            less than 1 % longer on average, and depend on the chunks that the process has written before with the same options.
-            False: every chunk is fitted. `psnr` and `ratio` imply False, and `effort` from 7 on. With predictions that
-            were trained (trained()), chunks take these alone. The environment variable H5STZ_LEARN=0 turns learning from
+        learn: True: chunks take predictions that were fitted to earlier chunks, which makes writing small chunks faster.
+            Streams are less than 1 % longer on average, and depend on the chunks that the process has written before with the
+            same options. False: every chunk is fitted. `psnr`, `ratio` and an `effort` from 7 on imply False. With trained
+            predictions (trained()), chunks take these alone. The environment variable H5STZ_LEARN=0 turns learning from
             earlier chunks off everywhere. Provisional.
 
     Valid numbers are finite, not masked and not the fill value. For complex data they are the real and imaginary parts.
@@ -325,9 +326,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     @checked
     def trained(self, data: ArraySource | npt.ArrayLike, chunks: tuple[int, ...]) -> STZ:
-        """These options with predictions for small chunks, trained on the data, so that writing is faster.
+        """These options with predictions for small chunks that are trained on the data. Writing is then faster.
 
-        The bytes of a chunk then depend on the chunk and the options alone, unless the process has read such a chunk before
+        The bytes of a chunk then depend only on the chunk and the options, unless the process has read such a chunk before
         (docs/rewriting.md). ``STZ(..., data=, chunks=)`` does the same.
 
         Args:
@@ -335,9 +336,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             chunks: the chunk shape of the dataset.
 
         Returns:
-            STZ: these options themselves where training would not pay: for fewer than 48 chunks, for chunks of more than 2^19
-            samples, with `learn=False`, `layers`, or an `effort` from 7 on, for dask arrays, or if the predictions would cost
-            more than 2 % of the bytes.
+            STZ: the new options. It is this object itself if training would not pay: for fewer than 48 chunks, for chunks of
+            more than 2^19 samples, with `learn=False`, `layers`, or an `effort` from 7 on, for dask arrays, or if the
+            predictions would cost more than 2 % of the bytes.
         """
         source = data if slabs.is_array_like(data) else np.asarray(data)
         settings = with_predictions(self.resolved.settings, source, chunks)

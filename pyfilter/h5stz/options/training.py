@@ -26,12 +26,13 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 def with_predictions(settings: Settings, source: ArraySource | None, chunks: Sequence[int] | None) -> Settings:
-    """The settings with predictions trained on chunks of the data; as they are where that would not pay.
+    """The settings with predictions trained on chunks of the data; the same settings if training would not pay.
 
     Args:
         settings: the settings, with their bound.
-        source: the data as they will be stored; None: not known. Arrays of dask are not used, as each chunk might compute all.
-        chunks: the shape of the chunks; None: not known.
+        source: the data as they will be stored; None: not known. Arrays of dask are not used, because reading one chunk might
+            compute all of them.
+        chunks: the chunk shape; None: not known.
     """
     if source is None or chunks is None or not _may_pay(settings, source, chunks):
         return settings
@@ -67,7 +68,7 @@ def _may_pay(settings: Settings, source: ArraySource, chunks: Sequence[int]) -> 
 
 
 def _reads_little(source: ArraySource, samples: int) -> bool:
-    """False if chunks of the source are so large that reading some samples would decode much of it."""
+    """False if the chunks of the source are so large that reading some samples would decode much of the source."""
     stored = getattr(source, "stored_chunks", getattr(source, "chunks", None))
     if isinstance(stored, tuple) and not all(isinstance(extent, int) for extent in stored):
         return False  # blocks of dask, of different lengths
@@ -80,7 +81,7 @@ def _count(shape: Sequence[int], chunks: Sequence[int]) -> int:
 
 
 def _spread_boxes(shape: Sequence[int], chunks: Sequence[int], wanted: int) -> list[Box]:
-    """Boxes of different whole chunks. Any of them in a row are spread over the data."""
+    """Boxes of different whole chunks. Any consecutive ones are spread over the data."""
     grid = [size // extent for size, extent in zip(shape, chunks, strict=True)]
     count = math.prod(grid)
     places = dict.fromkeys(int((0.5 + k * _GOLDEN) % 1 * count) for k in range(4 * wanted))
