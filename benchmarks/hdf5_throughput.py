@@ -1,7 +1,8 @@
-"""Small chunks through h5py's `create_dataset` and `read_direct`, beside the filters of hdf5plugin: speed of writing, reading.
+"""Speed of writing and reading small chunks with h5py's `create_dataset` and `read_direct`, beside the filters of hdf5plugin.
 
-A generated volume in float32, at 1e-3 of its range, in a file in memory, by one thread. Times are processor time. Each figure
-is the median over the repeats of the quotient with the peer in the same repeat. The first repeat is not counted.
+One thread writes and reads a generated volume of float32 samples, with a bound of 1e-3 of its range, in a file in memory. Times
+are processor time. The time of h5stz is compared with that of the peer in the same repeat. Each figure is the median of these
+quotients. The first repeat is not counted.
 """
 
 import json

@@ -1,8 +1,11 @@
-"""What small chunks gain from other chunks: writing through h5py with every chunk fitted (learn=no), with predictions of the
-chunks before (the default), and with predictions that are trained on the data first (`data=`, `chunks=`), in turns.
+"""What small chunks gain from other chunks.
 
-Chunks of each size of generated volumes and, with a directory, of the float fields in it. Times are processor time of h5py's
-`STZ` and `create_dataset` into memory, the least of the repeats. Each repeat is a new process: what is learned ends with it.
+Datasets are written through h5py in three ways, in turns: every chunk is fitted (learn=no), chunks take predictions of the
+chunks before (the default), or predictions are trained on the data first (`data=`, `chunks=`). The data are generated volumes
+and, with a directory, the float fields in it, in chunks of several sizes.
+
+Times are processor time of `h5stz.STZ` and h5py's `create_dataset` into memory, the least of the repeats. Each repeat is a new
+process, because what is learned ends with the process.
 """
 
 import json

@@ -1,9 +1,10 @@
 """h5stz.write and h5stz.read against h5py, which uses one processor, on a float32 dataset in chunks of several sizes.
 
 The calls take turns, and the figures are medians. Files are in a temporary directory, so they are mostly in the page cache.
-Another part replaces the codec by nothing. What remains of a call, without the copies of samples and of the bytes that are
-read, is its serial part: threads do not share it. From it follow the computed speeds for more processors, which were not
-measured.
+
+Another part measures the serial part of a call, which threads do not share. It replaces the codec by nothing, and subtracts
+the time of copying samples and of reading bytes. The speeds with more processors are computed from the serial part. They were
+not measured.
 """
 
 import itertools
