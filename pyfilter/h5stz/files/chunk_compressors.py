@@ -145,15 +145,15 @@ def padded(inside: Array, chunks: Sequence[int], fill: Any) -> Array:
 
 def codec_of(dataset: h5py.Dataset) -> ChunkCodec | None:
     """The codec for the chunks of a dataset; None if HDF5 must write them, for example as it has other filters too."""
-    words = client_data(dataset)
+    words, chunks = client_data(dataset), dataset.chunks
     properties = dataset.id.get_create_plist()
-    if words is None or reason_of_form(dataset) is not None or calls.edges_may_be_raw(properties):
+    if words is None or chunks is None or reason_of_form(dataset) is not None or calls.edges_may_be_raw(properties):
         return None
     if properties.get_fill_time() == h5py.h5d.FILL_TIME_NEVER and any(
-        size % extent for size, extent in zip(dataset.shape, dataset.chunks, strict=True)
+        size % extent for size, extent in zip(dataset.shape, chunks, strict=True)
     ):
         return None  # nobody knows what HDF5 holds beyond the end of the dataset
-    return ChunkCodec(words, dataset.dtype, dataset.chunks, dataset.fillvalue)
+    return ChunkCodec(words, dataset.dtype, chunks, dataset.fillvalue)
 
 
 def _read_and_encoded(filename: str, name: str, box: Box, chunks: Sequence[int], settings: Settings, history: History) -> bytes:

@@ -45,8 +45,9 @@ def all_cores(threads: int | None) -> int:
 
 def _processors() -> int:
     """The number of processors that this process may use."""
-    if hasattr(os, "process_cpu_count"):  # Python 3.13; it also knows PYTHON_CPU_COUNT
-        return os.process_cpu_count() or 1
+    count = getattr(os, "process_cpu_count", None)  # Python 3.13; it also knows PYTHON_CPU_COUNT
+    if count is not None:
+        return int(count() or 1)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -332,7 +332,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         (docs/rewriting.md). ``STZ(..., data=, chunks=)`` does the same.
 
         Args:
-            data: the whole dataset, as for the class. Some 15 chunks of it are read.
+            data: the whole dataset, as for the class. 9 to 28 chunks of it are read.
             chunks: the chunk shape of the dataset.
 
         Returns:

@@ -37,11 +37,11 @@ def store(dataset: h5py.Dataset, samples: Samples, plain: Plain | None, threads:
     """
     if not dataset.size:
         return
-    codec = codec_of(dataset)
-    if codec is None or not _converts_alike(samples.dtype, dataset.dtype):
+    codec, chunks = codec_of(dataset), dataset.chunks
+    if codec is None or chunks is None or not _converts_alike(samples.dtype, dataset.dtype):
         _store_through_hdf5(dataset, samples, plain, add)
         return
-    count = prod(-(-size // extent) for size, extent in zip(dataset.shape, dataset.chunks, strict=True))
+    count = prod(-(-size // extent) for size, extent in zip(dataset.shape, chunks, strict=True))
     inside, width, identifier = max(1, threads // count), dataset.dtype.itemsize, dataset.id
 
     def compressed(job: list[tuple[tuple[int, ...], Array]]) -> list[tuple[tuple[int, ...], Array, int]]:

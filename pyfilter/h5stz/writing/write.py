@@ -200,5 +200,6 @@ def _remove(dataset: h5py.Dataset, error: BaseException) -> None:
         said += f"; {written} of its chunks had been written"
     except Exception:  # the file was closed, or cannot be written any more
         said = "the dataset is incomplete and could not be removed"
-    if hasattr(error, "add_note"):  # Python 3.11
-        error.add_note(f"h5stz.write: {said}")
+    add_note = getattr(error, "add_note", None)  # Python 3.11
+    if add_note is not None:
+        add_note(f"h5stz.write: {said}")
