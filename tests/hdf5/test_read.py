@@ -148,6 +148,9 @@ def test_wrong_arguments(file, tmp_path):
     with pytest.raises(TypeError, match="did you mean threads="):
         h5stz.read(dataset, nthreads=2)
     with h5py.File(tmp_path / "x.h5", "w") as other:
+        words = other.create_dataset("words", data=["a", "b"], dtype=h5py.string_dtype())
+        with pytest.raises(IndexError, match=r"beyond its shape \(2,\)"):
+            h5stz.read(words, np.array([1, 2]))
         closed = h5stz.write(other, "x", FIELD, absolute=1)
     with pytest.raises(h5stz.StzError, match="was closed: open it again"):
         h5stz.read(closed)

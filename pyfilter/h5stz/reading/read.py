@@ -71,7 +71,12 @@ def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = N
 def _through_h5py(dataset: h5py.Dataset, selection: Any, out: Array | None) -> Any:
     """What h5py reads for an index that only h5py knows."""
     with naming(dataset):
-        result = h5py_getitem(dataset, selection)
+        try:
+            result = h5py_getitem(dataset, selection)
+        except OSError as error:
+            if "not within extent" in str(error):
+                raise IndexError(f"the selection of {dataset.name} reaches beyond its shape {dataset.shape}") from error
+            raise
     if out is None:
         return result
     check_out(out, result.shape, result.dtype)
