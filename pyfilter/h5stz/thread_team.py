@@ -20,37 +20,39 @@ _Result = TypeVar("_Result")
 AHEAD = 4  # jobs for each thread that are under way
 
 
+class _Ended:
+    """Whether the threads of a team drop the jobs that wait."""
+
+    now = False
+
+
 class Team(Generic[_Job, _Result]):
     """`count` threads that run `work` on jobs. One thread gives the jobs and takes the results.
 
-    Whoever makes a Team must call end() when all is done.
+    Whoever makes a Team calls end() when all is done. The threads of a lost Team end too: Ctrl-C may come before end().
     """
 
     def __init__(self, work: Callable[[_Job], _Result], count: int) -> None:
-        self._work = work
         self._jobs: SimpleQueue[tuple[int, _Job] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, _Result | None, BaseException | None]] = SimpleQueue()
-        self._ended = False
+        self._ended = _Ended()
         self.waiting = 0  # jobs whose results were not taken
         self._given = 0
         self._threads: list[threading.Thread] = []
+        arguments = (work, self._jobs, self._done, self._ended)  # not the Team itself, which would then never be lost
         try:
             for _ in range(count):
-                thread = threading.Thread(target=self._run, name="h5stz", daemon=True)
-                thread.start()
+                thread = threading.Thread(target=_run, args=arguments, name="h5stz", daemon=True)
                 self._threads.append(thread)
+                thread.start()
         except RuntimeError:  # the system allows no more: those that run do the work
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
             if not self._threads:
                 raise
 
-    def _run(self) -> None:
-        while (entry := self._jobs.get()) is not None and not self._ended:
-            number, job = entry
-            try:
-                self._done.put((number, self._work(job), None))
-            except BaseException as error:
-                self._done.put((number, None, error))
-            del entry, job  # which may be large, and would live until the next one
+    def __del__(self) -> None:
+        self._ended.now = True
+        self._jobs.put(None)
 
     def give(self, job: _Job) -> int:
         """Adds a job; returns its number, counted from 0."""
@@ -69,12 +71,35 @@ class Team(Generic[_Job, _Result]):
         return number, result  # type: ignore[return-value]
 
     def end(self) -> None:
-        """Ends the threads. Running jobs are finished, waiting ones are dropped."""
-        self._ended = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        """Ends the threads. Running jobs are finished, waiting ones are dropped. Ctrl-C waits for the threads, too."""
+        self._ended.now = True
+        self._jobs.put(None)
+        interrupt: BaseException | None = None
         for thread in self._threads:
-            thread.join()
+            while thread.is_alive():
+                try:
+                    thread.join()
+                except BaseException as error:
+                    interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+
+def _run(
+    work: Callable[[_Job], _Result],
+    jobs: SimpleQueue[tuple[int, _Job] | None],
+    done: SimpleQueue[tuple[int, _Result | None, BaseException | None]],
+    ended: _Ended,
+) -> None:
+    """Does jobs until there is a None, which is left for the other threads."""
+    while (entry := jobs.get()) is not None and not ended.now:
+        number, job = entry
+        try:
+            done.put((number, work(job), None))
+        except BaseException as error:
+            done.put((number, None, error))
+        del entry, job  # which may be large, and would live until the next one
+    jobs.put(None)
 
 
 @contextmanager

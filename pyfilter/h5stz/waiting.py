@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 _lock = threading.Lock()
 _paused = 0  # how many threads want that nothing is collected
@@ -34,6 +36,26 @@ def no_garbage_collection() -> Iterator[None]:
             _paused = max(0, _paused - 1)  # 0 where a call that forked ends in the child
             if not _paused and _was_enabled:
                 gc.enable()
+
+
+if TYPE_CHECKING or sys.version_info >= (3, 12):
+    from functools import cached_property as cached_property
+else:
+
+    class cached_property:
+        """functools.cached_property of Python 3.12. Before, one lock served all objects: its holder could wait for h5py's lock,
+        and the holder of that for it."""
+
+        def __init__(self, compute: Callable[[Any], Any]) -> None:
+            self._compute, self.__doc__ = compute, compute.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self._name = name
+
+        def __get__(self, instance: Any, owner: type | None = None) -> Any:
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self._name, self._compute(instance))
 
 
 def _after_fork() -> None:

@@ -30,11 +30,12 @@ def check_as_by_the_filter(array, chunks, creation=None, threads=2, plain=None, 
     creation, of_stz = creation or {}, {**options, **({"chunks": chunks} if "data" in options else {})}
     plugin().stz_h5_forget()  # chunks of other tests, of which HDF5's addresses may remind the filter
     with h5py.File(io.BytesIO(), "w") as file:
+        masked = {} if plain is None else {"fillvalue": options.get("fill_value", array.fill_value)}
         wanted = file.create_dataset(
             "wanted",
             data=array if plain is None else plain,
             chunks=chunks,
-            **creation,
+            **{**masked, **creation},
             **trained(h5stz.STZ(**of_stz), array, chunks, creation),
         )
         given = {key: value for key, value in options.items() if key not in ("data", "dtype", "chunks")}
@@ -169,3 +170,24 @@ def test_any_shape(data):
     options = data.draw(st.sampled_from([{"absolute": 0.5, "integers": "lossy"}, {"lossless": True}]))
     creation = {"fillvalue": data.draw(st.sampled_from([None, 0, 3]))}
     check_as_by_the_filter(np.abs(values).astype(dtype), chunks, creation, data.draw(st.integers(1, 3)), **options)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", "i2", "u1"])
+def test_masked_samples_become_the_fill_value_of_the_dataset(tmp_file, dtype):
+    masked = np.ma.masked_where(np.arange(600).reshape(20, 30) % 7 == 0, np.arange(600).reshape(20, 30) % 50).astype(dtype)
+    made = h5stz.write(tmp_file, "given", masked, lossless=True, fillvalue=99)
+    assert made.fillvalue == 99 and np.array_equal(made[...], masked.filled(99))
+    made = h5stz.write(tmp_file, "option", masked, lossless=True, fill_value=77)
+    assert made.fillvalue == 77 and np.array_equal(made[...], masked.filled(77))
+
+
+def test_masked_samples_without_a_fill_value_have_that_of_the_array(tmp_file):
+    masked = np.ma.masked_less(np.arange(600.0).reshape(20, 30), 50)
+    made = h5stz.write(tmp_file, "x", masked, absolute=0.1)
+    assert made.fillvalue == masked.fill_value and (made[...][masked.mask] == masked.fill_value).all()
+
+
+@pytest.fixture
+def tmp_file(tmp_path):
+    with h5py.File(tmp_path / "masked.h5", "w") as file:
+        yield file

@@ -12,10 +12,11 @@ import ctypes
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import h5py
+
+from h5stz.waiting import cached_property
 
 _MAPS = "/proc/self/maps"
 _PREFIXES = {"vtkhdf5": "vtkhdf5_"}  # of the functions of copies that renamed them, by a part of the name of their file

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
 from math import prod
 from operator import mul
 from typing import Any, NamedTuple, TypeAlias
@@ -23,6 +22,7 @@ from h5stz.errors import StzReadError, StzTypeError
 from h5stz.hdf5 import calls
 from h5stz.reading.reasons import Reason
 from h5stz.unreadable import naming_index
+from h5stz.waiting import cached_property
 
 _READ = _core.ERROR_CODES["STZ_ERROR_READ"]
 #: Up to so many chunks are looked up one by one where the index of all of them cannot be kept; each lookup is linear.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import h5py
 import numpy as np
@@ -26,6 +25,7 @@ from h5stz.reading.stats import Stats
 from h5stz.reading.through_hdf5 import ThroughHdf5
 from h5stz.reading.workers import Job
 from h5stz.sources.file_objects import ObjectBytes
+from h5stz.waiting import cached_property
 
 
 class WholeChunks:

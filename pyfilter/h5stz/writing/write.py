@@ -90,7 +90,12 @@ def write(
     samples = Samples(data, None if dtype is None else np.dtype(dtype))
     stored = samples.dtype if dtype is None else np.dtype(dtype)
     shape = _chunks_of(samples, stored, chunks, maxshape, options.get("append_axis"))
+    if samples.is_masked and fillvalue is not None and options.get("fill_value") is None:
+        options["fill_value"] = fillvalue  # of masked samples
     stz = _stz(samples, stored, shape, options)
+    if samples.is_masked and arguments["fillvalue"] is None:
+        given = options.get("fill_value") or None  # NaN, of which the options say nothing
+        arguments["fillvalue"] = given if stz.fill_value is None else stz.fill_value  # so that readers find masked samples
     made = parent.create_dataset(name, samples.shape, stored, chunks=shape, **arguments, **stz)
     try:
         plain = plain_of(samples, stz.resolved.settings.fill, options.get("fill_value"))
