@@ -30,7 +30,7 @@ def chunk_values(base, index):
 
 def options(base):
     """The filter."""
-    return h5stz.STZ(absolute=fields.RELATIVE * fields.value_range(base))
+    return h5stz.STZ(absolute=fields.RELATIVE * fields.value_range(base), learn=False)
 
 
 def part(index):
