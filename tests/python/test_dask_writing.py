@@ -201,6 +201,7 @@ def ends_its_worker_once(block, marker):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.usefixtures("every_chunk_fitted")
 @pytest.mark.slow
 def test_a_worker_that_is_killed(tmp_path):
     lazy = da.from_array(FIELD, chunks=(16, 16, 50)).map_blocks(ends_its_worker_once, str(tmp_path / "marker"), meta=FIELD[:0])
