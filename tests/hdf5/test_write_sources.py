@@ -129,7 +129,8 @@ BLOCKS = [(70, 60, 50), (32, 32, 50), (64, 64, 50), (30, 17, 13), (1, 60, 50)]
 )
 def test_dask(blocks, scheduler):
     dask = pytest.importorskip("dask", reason="needs Python package dask")
-    array = pytest.importorskip("dask.array").from_array(FIELD, chunks=blocks)
+    pytest.importorskip("dask.array", reason="needs Python package dask")
+    array = dask.array.from_array(FIELD, chunks=blocks)
     with dask.config.set(scheduler=scheduler):
         check(array)
         check(array, relative=1e-3)
@@ -157,6 +158,9 @@ def test_dask_with_masks_types_and_progress():
     with h5py.File(io.BytesIO(), "w") as file:
         with pytest.raises(h5stz.StzError, match="give fill_value="):
             h5stz.write(file, "x", lazy, absolute=1)
+        for name, fill in (("a", {"fillvalue": -7}), ("b", {"fill_value": -7})):
+            made = h5stz.write(file, name, lazy, lossless=True, **fill)
+            assert made.fillvalue == -7 and np.array_equal(made[...], masked.filled(-7))
         told = []
         made = h5stz.write(
             *(file, "x", array.from_array(FIELD, chunks=(32, 60, 50))),

@@ -25,7 +25,7 @@ from h5stz.hdf5.chunk_codec import ChunkCodec
 from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.new_files import written_directly
 from h5stz.options import bounds
-from h5stz.options.chunks import suggest_chunks
+from h5stz.options.chunks import GOOD, suggest_chunks
 from h5stz.options.option_checks import BOUNDS, all_cores, checked_bound
 from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ, Options
@@ -42,7 +42,6 @@ elif sys.version_info >= (3, 11):
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
-_SUITABLE = 1 << 18, 64 << 20  # bytes of a block of dask that is a good chunk as it is
 _TASK = 4 << 20  # bytes: a task compresses so many chunks of a block
 _MEASURED = frozenset(MEASURED)
 _BATCH = 16  # blocks for each processor that are computed together by the schedulers of one machine
@@ -90,12 +89,11 @@ def to_hdf5(
     with _run_by(scheduler) as (chosen, client), dask.config.set(scheduler=chosen), _opened(file) as target:
         if path in target:
             raise StzError(f"{path!r} exists in the file: delete it first, `del file[{path!r}]`", _ARGUMENT)
-        made, fill, blocks = _created(target, path, array, creation or {}, dict(options))
-        try:
-            _write(made, blocks, fill, client, lambda size: None)
-        except BaseException:
+
+        def remove(_made: h5py.Dataset, _error: BaseException) -> None:
             del target[path]
-            raise
+
+        _stored(target, path, array, creation or {}, dict(options), client, None, remove)
 
 
 def write_array(
@@ -110,25 +108,32 @@ def write_array(
     """Creates a dataset of a dask array, with the scheduler that dask is set to. `options`: of STZ; the rest as for write()."""
     _check(array, options)
     with _run_by(None) as (_, client):
-        made, fill, blocks = _created(parent, name, array, creation, options)
-        try:
-            with Meter(progress, made.nbytes).share(str(made.name), made.nbytes) as add:
-                _write(made, blocks, fill, client, add)
-        except BaseException as error:
-            on_error(made, error)
-            raise
-    return made
+        return _stored(parent, name, array, creation, options, client, progress, on_error)
 
 
-def _created(
-    parent: h5py.Group, name: str | None, array: Any, creation: Mapping[str, Any], options: dict[str, Any]
-) -> tuple[h5py.Dataset, int | None, Any]:
-    """The new dataset, the bits of the fill value, and the array in blocks that begin at chunk borders."""
+def _stored(
+    parent: h5py.Group,
+    name: str | None,
+    array: Any,
+    creation: Mapping[str, Any],
+    options: dict[str, Any],
+    client: Any,
+    progress: Progress | None,
+    on_error: Callable[[h5py.Dataset, BaseException], None],
+) -> h5py.Dataset:
+    """The new dataset, complete. `client`: see _write(); the rest as for write_array()."""
     shape = _chunks_of(array, options.pop("chunks", None))
     blocks = _aligned(array, shape)
     stz = _resolved(array, options, shape)
     arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **creation}
-    return parent.create_dataset(name, **arguments, **stz), stz.resolved.settings.fill, blocks
+    made = parent.create_dataset(name, **arguments, **stz)
+    try:
+        with Meter(progress, made.nbytes).share(str(made.name), made.nbytes) as add:
+            _write(made, blocks, stz.resolved.settings.fill, client, add)
+    except BaseException as error:
+        on_error(made, error)
+        raise
+    return made
 
 
 def _check(array: Any, options: Mapping[str, Any]) -> None:
@@ -159,9 +164,9 @@ def _chunks_of(array: Any, chunks: tuple[int, ...] | None) -> tuple[int, ...]:
     block = tuple(max(1, extent) for extent in array.chunksize)
     size = math.prod(block) * array.dtype.itemsize
     whole = block == tuple(max(1, extent) for extent in array.shape)
-    if _SUITABLE[0] <= size <= _SUITABLE[1] or (whole and size <= _SUITABLE[1]):
+    if GOOD[0] <= size <= GOOD[1] or (whole and size <= GOOD[1]):
         return block
-    return suggest_chunks(block if size > _SUITABLE[1] else array.shape, array.dtype)
+    return suggest_chunks(block if size > GOOD[1] else array.shape, array.dtype)
 
 
 def _aligned(array: Any, chunks: Sequence[int]) -> Any:

@@ -27,7 +27,7 @@ from h5stz.hdf5.named_datasets import no_dataset_like
 from h5stz.hdf5.objects import Lost, datasets, has_numpy_type, identity, name_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.bounds import NoRangeError, RangeError
-from h5stz.options.chunks import suggest_chunks
+from h5stz.options.chunks import GOOD, suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
 from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ, Options
@@ -38,7 +38,6 @@ Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
 SMALLEST = 4096  # bytes: of smaller datasets nothing is gained
 _OF_LOSS = ("layers", "layer_bounds", "enhance")  # options that are of no use without loss
 _LARGEST_CHUNK = (1 << 32) - 1  # bytes: HDF5's limit
-GOOD_CHUNKS = (256 << 10, 64 << 20)  # bytes: chunks between these stay what they are under "auto"
 
 #: Why a dataset is copied as it is, by the outcome that a report names.
 REASONS = {
@@ -240,7 +239,7 @@ class Plan:
             return tuple(map(min, self._rechunk, limits))
         if dataset.chunks is not None:
             size = math.prod(dataset.chunks) * dataset.dtype.itemsize
-            if self._rechunk == "never" or GOOD_CHUNKS[0] <= size <= GOOD_CHUNKS[1]:
+            if self._rechunk == "never" or GOOD[0] <= size <= GOOD[1]:
                 return tuple(dataset.chunks)
         return suggest_chunks(dataset.shape, dataset.dtype)
 

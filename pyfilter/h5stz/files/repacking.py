@@ -32,6 +32,7 @@ from h5stz.hdf5.objects import array_bytes, dataset_at, name_of
 from h5stz.hdf5.written_parts import written_boxes, written_bytes
 from h5stz.options.option_checks import checked_count
 from h5stz.options.precision import checked_precision
+from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ, Options
 from h5stz.progress import Meter, Progress
 from h5stz.reading.make_view import view
@@ -220,7 +221,8 @@ class _Repack:
                 return False
         if decision.drops_layers:
             return self._store_shorter(dataset, place, stored_type, decision)
-        decision = replace(decision, options=decision.options.trained(dataset, decision.chunks))
+        if decision.options.resolved.asked.partition("=")[0] not in MEASURED:  # the plan trains those on the data
+            decision = replace(decision, options=decision.options.trained(dataset, decision.chunks))
         made = _create(dataset, place, stored_type, decision)
         with self.meter.share(path, array_bytes(dataset)) as add:
             for offset, stream in self._streams(dataset, decision):

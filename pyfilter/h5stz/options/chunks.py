@@ -16,6 +16,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 BLOCK = 32  # samples: blocks begin at multiples of it on level 0, and levels up to 5 at multiples of every chunk
 TARGET = 32 << 20  # bytes
 APPENDED = 8  # planes of a chunk that grows by one at a time: it is compressed as often
+GOOD = 256 << 10, 64 << 20  # bytes: chunks of sources between these are kept
 SMALL = 4 << 10  # bytes: of smaller chunks, what a stream says of itself is a good part
 
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from h5stz import elements
 from h5stz.elements import Array, DType
+from h5stz.hdf5.raw_values import Sizes
 from h5stz.limits import STORED_BYTES
+from h5stz.options.chunks import GOOD
 from h5stz.slabs import ArraySource, Box, each_box, is_array_like, piece, slab_extents
 
 _LARGEST = 4 * STORED_BYTES  # bytes of a slab, if its source has chunks that large
-_SUITABLE = 1 << 18, 64 << 20  # bytes of a chunk of the source that is a good chunk as it is
 _JOB = 512 << 10  # bytes: small chunks are passed to a thread together
 
 
@@ -61,7 +62,7 @@ class Samples:
         extents = [each if isinstance(each, int) else max(each, default=1) for each in given]
         shape = tuple(max(1, min(extent, size)) for extent, size in zip(extents, self.shape, strict=True))
         size = prod(shape) * self.dtype.itemsize
-        return shape if _SUITABLE[0] <= size <= _SUITABLE[1] else None
+        return shape if GOOD[0] <= size <= GOOD[1] else None
 
     def jobs(self, chunks: Sequence[int]) -> Iterator[list[tuple[tuple[int, ...], Array]]]:
         """All chunks of the data, in their order within slabs, as lists of (index of the first element, samples)."""
@@ -86,17 +87,8 @@ class Samples:
 
     def _boxes(self, chunks: Sequence[int]) -> Iterator[Box]:
         """Boxes of whole chunks of the dataset. As far as memory allows, they have whole chunks of the source too."""
-        return each_box(self.shape, slab_extents(_InUnits(self, _unit(self.source, chunks, self.dtype.itemsize)), STORED_BYTES))
-
-
-class _InUnits:
-    """What slab_extents() needs of data that are read in boxes of `chunks`."""
-
-    def __init__(self, samples: Samples, chunks: tuple[int, ...]) -> None:
-        self.shape, self.dtype, self.chunks = samples.shape, samples.dtype, chunks
-
-    def __getitem__(self, box: Any) -> Any:
-        raise NotImplementedError
+        unit = _unit(self.source, chunks, self.dtype.itemsize)
+        return each_box(self.shape, slab_extents(Sizes(self.shape, self.dtype, unit), STORED_BYTES))
 
 
 def _unit(source: ArraySource, chunks: Sequence[int], width: int) -> tuple[int, ...]:

@@ -84,14 +84,17 @@ def write(
     count = all_cores(threads)
     _check_parent(parent, name)
     arguments = {"fillvalue": fillvalue, "maxshape": maxshape, **(creation or {})}
+    masked = elements.is_masked(getattr(data, "_meta", data))  # of dask arrays, _meta is an empty array of their kind
+    if masked and fillvalue is not None and options.get("fill_value") is None:
+        options["fill_value"] = fillvalue  # of masked samples
     if is_dask(data):
+        if masked and fillvalue is None:
+            arguments["fillvalue"] = options.get("fill_value") or None
         array = data if dtype is None else data.astype(dtype)
         return _written_by_dask(parent, name, array, arguments, {**options, "chunks": chunks}, progress, count)
     samples = Samples(data, None if dtype is None else np.dtype(dtype))
     stored = samples.dtype if dtype is None else np.dtype(dtype)
     shape = _chunks_of(samples, stored, chunks, maxshape, options.get("append_axis"))
-    if samples.is_masked and fillvalue is not None and options.get("fill_value") is None:
-        options["fill_value"] = fillvalue  # of masked samples
     stz = _stz(samples, stored, shape, options)
     if samples.is_masked and arguments["fillvalue"] is None:
         given = options.get("fill_value") or None  # NaN, of which the options say nothing
