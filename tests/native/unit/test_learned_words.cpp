@@ -142,28 +142,28 @@ void spoil(Random& random, stz::LearnedSet& set) {
 TEST(predictions_of_hostile_client_data_keep_the_bound) {
   Random random(11);
   const std::vector<Chunk> chunks = field(12);
-  const stz_options plain = options_of(STZ_ABSOLUTE, 1e-3, nullptr);
-  const Memory sound = trained({chunks.begin(), chunks.begin() + 3}, plain);
-  size_t others = 0;
-  for (int turn = 0; turn < 300; turn++) {
-    stz::LearnedSets sets;
-    for (const auto& set : sound->sets()) {
-      auto copy = std::make_shared<stz::LearnedSet>(*set);
-      spoil(random, *copy);
-      sets.push_back(std::move(copy));
-    }
-    const stz_learned spoilt(sets);
-    const Memory learned = learned_of(with_learned(packed(plain, nullptr), &spoilt));
-    CHECK(learned && !learned->sets().empty());
-    const Chunk& one = chunks[size_t(random.below(chunks.size()))];
-    for (const int32_t mode : {STZ_ABSOLUTE, STZ_LOSSLESS}) {
+  for (const int32_t mode : {STZ_ABSOLUTE, STZ_LOSSLESS}) {  // with other quantizers
+    const stz_options plain = options_of(mode, 1e-3, nullptr);
+    const Memory sound = trained({chunks.begin(), chunks.begin() + 3}, plain);
+    size_t others = 0;
+    for (int turn = 0; turn < 300; turn++) {
+      stz::LearnedSets sets;
+      for (const auto& set : sound->sets()) {
+        auto copy = std::make_shared<stz::LearnedSet>(*set);
+        spoil(random, *copy);
+        sets.push_back(std::move(copy));
+      }
+      const stz_learned spoilt(sets);
+      const Memory learned = learned_of(with_learned(packed(plain, nullptr), &spoilt));
+      CHECK(learned && !learned->sets().empty());
+      const Chunk& one = chunks[size_t(random.below(chunks.size()))];
       const stz_options options = options_of(mode, 1e-3, learned.get());
       const Bytes stream = compressed(one, options);
       check_bound<float>(one, stream, options);
-      others += stream != compressed(one, options_of(mode, 1e-3, nullptr));
+      others += stream != compressed(one, plain);
     }
+    CHECK(others > 50, "mode %d: %zu streams differ", mode, others);
   }
-  CHECK(others > 100, "%zu streams differ", others);
 }
 
 TEST(damaged_predictions_are_not_read) {
