@@ -1,12 +1,10 @@
 // A ring of compressed chunks (whole_write.h). All threads compress; the calling one writes what is ready first.
 #include "intercept/whole_write.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <vector>
 
 #include "base/buffer.h"
-#include "base/parallel.h"
+#include "region/chunk_threads.h"
 
 namespace stz::intercept {
 namespace {
@@ -15,29 +13,22 @@ using hdf5::hsize_t;
 using region::Way;
 using region::WholeDataset;
 
-class WholeWriter {
+class WholeWriter : region::ChunkThreads<WholeWriter> {
  public:
   WholeWriter(const region::Request& request, const hdf5::Calls& calls, const WholeDataset& whole, const hdf5::ChunkFunctions& functions,
               const region::Shares& shares)
       : request_(request), calls_(calls), whole_(whole), functions_(functions), shares_(shares) {}
   ~WholeWriter() { functions_.free_trained(trained_); }
-  WholeWriter(const WholeWriter&) = delete;
 
   Way run() {
     ring_.resize(2 * static_cast<size_t>(shares_.chunks));
     capacity_ = stz_max_compressed_size(&whole_.chunk);
     train();
-    auto help = [this]() noexcept { work(false); };
-    {
-      ThreadGroup helpers;
-      if (shares_.chunks > 1) helpers.start(static_cast<size_t>(shares_.chunks) - 1, help);
-      work(true);
-    }
-    return way_;
+    return work_with(shares_.chunks);
   }
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  friend region::ChunkThreads<WholeWriter>;
   using Bytes = Buffer<unsigned char>;
 
   struct Slot {
@@ -63,31 +54,14 @@ class WholeWriter {
                                 const_cast<void*>(static_cast<const void*>(&give)));
   }
 
-  // The calling thread works until all chunks are written, the others until all are taken; all stop if one fails.
-  void work(bool may_call_hdf5) noexcept {
-    Room room;
-    Lock lock(mutex_);
-    while (way_ == Way::threads && (may_call_hdf5 ? written_ : taken_) < whole_.chunks) {
-      Way way = Way::threads;
-      if (may_call_hdf5 && slot(written_).is_ready)
-        way = protect([&] { return write(lock); });
-      else if (taken_ < whole_.chunks && taken_ < written_ + ring_.size())
-        way = protect([&] { return encode(lock, room); });
-      else
-        changed_.wait(lock);
-      if (!lock.owns_lock()) lock.lock();
-      if (way != Way::threads) way_ = way;
-      if (way != Way::threads || taken_ == whole_.chunks) changed_.notify_all();
-    }
-  }
+  // The calling thread works until all chunks are written, the others until all are taken.
+  bool is_done(bool calls_hdf5) const { return (calls_hdf5 ? written_ : taken_) == whole_.chunks; }
 
-  template <class Step>
-  static Way protect(Step step) noexcept {
-    try {
-      return step();
-    } catch (...) {  // out of memory
-      return Way::memory;
-    }
+  Way step(Lock& lock, bool calls_hdf5, Room& room) {
+    if (calls_hdf5 && slot(written_).is_ready) return write(lock);
+    if (taken_ < whole_.chunks && taken_ < written_ + ring_.size()) return encode(lock, room);
+    changed_.wait(lock);
+    return Way::threads;
   }
 
   Slot& slot(hsize_t number) { return ring_[static_cast<size_t>(number % ring_.size())]; }
@@ -145,11 +119,9 @@ class WholeWriter {
   size_t capacity_ = 0;
   stz_learned* trained_ = nullptr;
 
-  std::mutex mutex_;  // guards what follows; a new one for each write, so that a fork leaves none held
-  std::condition_variable changed_;
+  // Under the lock:
   std::vector<Slot> ring_;           // compressed chunks that are not written yet
   hsize_t taken_ = 0, written_ = 0;  // numbers of chunks; the calling thread alone changes written_
-  Way way_ = Way::threads;
 };
 
 }  // namespace

@@ -1,18 +1,15 @@
 // The calling thread fills a ring of stored chunks (whole_read.h). All threads, also this one when the ring is full, decode them.
 #include "region/whole_read.h"
 
-#include <condition_variable>
-#include <exception>
-#include <mutex>
 #include <vector>
 
 #include "base/buffer.h"
-#include "base/parallel.h"
+#include "region/chunk_threads.h"
 
 namespace stz::region {
 namespace {
 
-class WholeReader {
+class WholeReader : ChunkThreads<WholeReader> {
  public:
   WholeReader(const Calls& calls, const Request& request, const WholeDataset& whole, const hdf5::ChunkFunctions& functions,
               const Shares& shares)
@@ -36,44 +33,21 @@ class WholeReader {
 
   Way run() {
     ring_.resize(2 * static_cast<size_t>(shares_.chunks));
-    auto help = [this]() noexcept { work(false); };
-    {
-      ThreadGroup helpers;
-      if (shares_.chunks > 1) helpers.start(static_cast<size_t>(shares_.chunks) - 1, help);
-      work(true);
-    }
-    return way_;
+    return work_with(shares_.chunks);
   }
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  friend ChunkThreads<WholeReader>;
   using Bytes = Buffer<unsigned char>;
+  using Room = Bytes;  // for the samples of a chunk
 
-  // Until all chunks are decoded, or one cannot be.
-  void work(bool may_call_hdf5) noexcept {
-    Bytes samples;
-    Lock lock(mutex_);
-    while (way_ == Way::threads && decoded_ < whole_.chunks) {
-      Way way = Way::threads;
-      if (may_call_hdf5 && fetched_ < whole_.chunks && fetched_ < taken_ + ring_.size())
-        way = protect([&] { return fetch(lock); });
-      else if (taken_ < fetched_)
-        way = protect([&] { return decode(lock, samples); });
-      else
-        changed_.wait(lock);
-      if (!lock.owns_lock()) lock.lock();
-      if (way != Way::threads) way_ = way;
-      if (way != Way::threads || decoded_ == whole_.chunks) changed_.notify_all();
-    }
-  }
+  bool is_done(bool) const { return decoded_ == whole_.chunks; }
 
-  template <class Step>
-  static Way protect(Step step) noexcept {
-    try {
-      return step();
-    } catch (...) {  // out of memory
-      return Way::memory;
-    }
+  Way step(Lock& lock, bool calls_hdf5, Bytes& samples) {
+    if (calls_hdf5 && fetched_ < whole_.chunks && fetched_ < taken_ + ring_.size()) return fetch(lock);
+    if (taken_ < fetched_) return decode(lock, samples);
+    changed_.wait(lock);
+    return Way::threads;
   }
 
   Way fetch(Lock& lock) {
@@ -118,11 +92,9 @@ class WholeReader {
   const Shares shares_;
   std::vector<size_t> sizes_;  // of the stored chunks
 
-  std::mutex mutex_;  // guards what follows; a new one for each read, so that a fork leaves none held
-  std::condition_variable changed_;
+  // Under the lock:
   std::vector<Bytes> ring_;                        // stored chunks that nobody decodes yet
   hsize_t fetched_ = 0, taken_ = 0, decoded_ = 0;  // numbers of chunks
-  Way way_ = Way::threads;
 };
 
 }  // namespace
