@@ -1,4 +1,5 @@
-// The numbers are those of pyfilter/h5stz/options/training.py, where they are explained.
+// pyfilter/h5stz/options/training.py does the same and explains the numbers. A program that is not changed should hardly wait: so there is
+// one try here, three chunks are judged, and the dataset must have more chunks.
 #include "hdf5/trained_chunks.h"
 
 #include <algorithm>

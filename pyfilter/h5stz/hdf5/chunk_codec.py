@@ -20,7 +20,7 @@ from h5stz.errors import StzError, StzMemoryError
 from h5stz.hdf5.registration import plugin
 
 _MEMORY = _core.ERROR_CODES["STZ_ERROR_MEMORY"]
-_INTERNAL = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CODE = re.compile(r"\(error (-?\d+)\)")
 _TEXT = 1024  # bytes of a message
 
@@ -120,5 +120,5 @@ class ChunkCodec:
 def _error(text: bytes) -> StzError:
     """The error of a message of the plug-in."""
     said = text.decode(errors="replace")
-    code = int(found[1]) if (found := _CODE.search(said)) else _MEMORY if "memory" in said or "bad_alloc" in said else _INTERNAL
+    code = int(found[1]) if (found := _CODE.search(said)) else _MEMORY if "memory" in said or "bad_alloc" in said else _ARGUMENT
     return (StzMemoryError if code == _MEMORY else StzError)(said, code)
