@@ -19,6 +19,7 @@ import numpy.typing as npt
 from h5stz import _core, elements, slabs
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError
+from h5stz.options.automatic_chunks import ClientData
 from h5stz.options.chunks import warn_if_small
 from h5stz.options.fill import Scan, fill_value_of
 from h5stz.options.option_checks import (
@@ -233,7 +234,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     def _set(self, resolved: Resolved) -> None:
         self.resolved = resolved
-        self.filter_options = resolved.settings.pack()
+        self.filter_options = ClientData(resolved.settings.pack())
 
     @classmethod
     @checked
