@@ -271,6 +271,7 @@ def test_integers_are_exact_in_text_too():
         (lambda: h5stz.STZ("absolute=1", absolute=1), h5stz.StzError, "absolute= beside a text"),
         (lambda: h5stz.STZ("absolute=1", data=np.zeros(3)), h5stz.StzError, "data= beside a text .* as keywords"),
         (lambda: h5stz.STZ.from_string(1e-3), TypeError, "float"),
+        (lambda: h5stz.STZ("pointwise_relative=1e-3,enhance=both"), h5stz.StzError, "enhance= needs an absolute bound"),
     ],
 )
 def test_what_is_wrong_in_python(call, error, said):

@@ -219,6 +219,11 @@ def checked_enhance(value: object, bound: str, layers: int) -> int:
         return 0
     if layers > 1 and code != _core.CHOICES["enhance"]["strict"]:
         raise StzError("a filter (enhance=) is for full precision: with layers= only enhance='strict' is possible", _OPTION)
+    check_bound_of_enhance(bound)
+    return code
+
+
+def check_bound_of_enhance(bound: str) -> None:
+    """Raises StzError for a kind of bound that no enhancement keeps."""
     if bound == "pointwise_relative":
         raise StzError("enhance= needs an absolute bound, not pointwise_relative=", _OPTION)
-    return code

@@ -14,7 +14,7 @@ from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.options import bounds
 from h5stz.options.fill import Scan
-from h5stz.options.option_checks import checked_bound, checked_chunks
+from h5stz.options.option_checks import check_bound_of_enhance, checked_bound, checked_chunks
 from h5stz.options.ratio_bounds import ratio_bound
 from h5stz.options.settings import Settings
 
@@ -112,6 +112,8 @@ def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -
     mode = elements.name_of(_core.MODES, meaning["mode"])
     if mode != "lossless":
         checked_bound({mode: meaning["bound"]}, lossless=False)
+    if meaning["enhance"]:
+        check_bound_of_enhance(mode)
     asked = with_nothing_found(settings_of(meaning), dataset_dtype)
     if dataset_dtype is None or mode == "lossless":
         return asked
