@@ -1,6 +1,7 @@
 // Growing byte output and bounds-checked byte input. A reader never passes its end: it fails with STZ_ERROR_TRUNCATED.
 // Sizes are LEB128 varints: seven bits a byte, low bits first, the top bit set on all but the last.
 #pragma once
+#include <algorithm>
 #include <vector>
 
 #include "base/common.h"
@@ -23,6 +24,16 @@ inline void put_le(Bytes& out, T v) {
   store_le(&out[at], v);
 }
 inline void put_double(Bytes& out, double v) { put_le(out, bit_cast_to<u64>(v)); }
+
+// Repeats the first `unit` bytes at p up to `size` bytes, a multiple of `unit`.
+inline void repeat_bytes(u8* p, size_t unit, u64 size) {
+  constexpr u64 in_nearest_cache = 1 << 14;
+  u64 piece = unit;
+  for (u64 done = unit; done < size; done += piece) {
+    if (done < in_nearest_cache) piece = done;
+    memcpy(p + done, p, std::min(piece, size - done));
+  }
+}
 
 class ByteReader {
  public:

@@ -45,8 +45,7 @@ void put_elements(const Header& h, const SampleOrder& order, const ElementBits<S
   const u64 parts = u64(components(h.layout.dtype)), valid = valid_elements(h);
   const bool swap = swapped(h.layout);
   const SpecialBits of_masked = special_bits(bits);
-  if (h.partial)
-    for (u64 e = 0; e < element_count(h.layout) * parts; e++) store_bits(out + e * width, h.padding, width, swap);
+  if (h.partial) store_padding(h, out, element_count(h.layout) * parts * width);
   for (u64 part = 0; part < parts; part++) {
     const S* of_part = samples + part * valid;
     const u8* kinds = specials ? specials + part * valid : nullptr;
@@ -132,7 +131,9 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
     if (bytes) memcpy(out, payload, bytes);
   } else if (h.form == Form::constant) {
     const u8* payload = checked_payload(h, stream, size);
-    for (size_t at = 0; at < bytes; at += element) memcpy(out + at, payload, element);
+    if (!bytes) return;
+    memcpy(out, payload, element);
+    repeat_bytes(out, element, bytes);
   } else if (h.sample == SampleType::f32)
     decode_blocks<float>(h, stream, size, out, threads, taken, verification, enhance);
   else if (h.sample == SampleType::f64)

@@ -8,6 +8,13 @@
 
 namespace stz {
 
+void store_padding(const Header& h, u8* p, u64 bytes) {
+  if (bytes == 0) return;
+  const size_t width = component_size(h.layout.dtype);
+  store_bits(p, h.padding, width, swapped(h.layout));
+  repeat_bytes(p, width, bytes);
+}
+
 float half_to_float(u16 h) {
   u32 sign = u32(h & 0x8000) << 16, a = h & 0x7fff;
   if (a >= 0x7c00) return bit_cast_to<float>(sign | 0x7f800000u | (a & 0x3ff) << 13);

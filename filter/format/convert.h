@@ -47,6 +47,9 @@ inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
   }
 }
 
+// Fills `bytes` bytes at p with the padding, in whole components of the byte order of the array.
+void store_padding(const Header& h, u8* p, u64 bytes);
+
 float half_to_float(u16 h);      // exact
 u16 half_from_double(double v);  // nearest, rounded once: ties to even, overflow to infinity
 

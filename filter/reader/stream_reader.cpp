@@ -43,11 +43,7 @@ void StreamReader::read(const Request& request, u8* out, int threads, DamageRepo
 
 void StreamReader::read(const Selection& selection, const Request& request, u8* out, int threads, DamageReport* report) {
   if (blocks_) {
-    if (selection.padded) {
-      const size_t width = component_size(header_.layout.dtype);
-      const u64 size = selection.elements * element_size(header_.layout.dtype);
-      for (u64 at = 0; at < size; at += width) store_bits(out + at, header_.padding, width, swapped(header_.layout));
-    }
+    if (selection.padded) store_padding(header_, out, selection.elements * element_size(header_.layout.dtype));
     prepare(request);
     if (!selection.none_valid) blocks_->read(selection, out, threads, report);
     return;
@@ -99,7 +95,11 @@ void StreamReader::copy_payload(const Request& request, u8* out) const {
     u64 from = 0;
     for (int r = 0; r < rank; r++) from += (request.start[r] + at[r] * request.step_of(r)) * stride[r + 1];
     const u64 n = rank ? request.count[rank - 1] : 1, step = rank ? request.step_of(rank - 1) * stride[rank] : 0;
-    for (u64 x = 0; x < n; x++, out += element) memcpy(out, payload_.data() + from + x * step, element);
+    if (n && step == element)
+      memcpy(out, payload_.data() + from, n * element);
+    else
+      for (u64 x = 0; x < n; x++) memcpy(out + x * element, payload_.data() + from + x * step, element);
+    out += n * element;
     int r = rank - 1;
     while (r > 0 && ++at[r - 1] == request.count[r - 1]) at[--r] = 0;
     if (r <= 0) return;
