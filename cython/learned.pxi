@@ -55,6 +55,11 @@ cdef class Learned:
             self.words_ = with_learned((), self.memory)
         return self.words_
 
+    @property
+    def count(self):
+        """The number of arrays whose predictions these are."""
+        return stz_learned_count(self.memory)
+
     def __eq__(self, other):
         return isinstance(other, Learned) and self.words() == other.words()
 
@@ -65,7 +70,7 @@ cdef class Learned:
         return Learned.of_words, (self.words(),)
 
     def __repr__(self):
-        return f"<predictions of {4 * len(self.words())} bytes>"
+        return f"<predictions of {self.count} arrays>"
 
 
 cdef Learned taken(stz_learned* memory):

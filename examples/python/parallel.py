@@ -2,9 +2,10 @@
 
     python parallel.py
 
-Prints the times of both, that they have stored the same chunks, and the largest error.
+Prints the times of both, that they have stored the same chunks, and the largest error. A terminal also shows how far a call is.
 """
 
+import sys
 import time
 
 import h5py
@@ -17,9 +18,16 @@ field = (np.sin(z / 9) * np.cos(y / 7) + x / 64).astype("f4")
 field += np.random.default_rng(0).normal(scale=1e-2, size=field.shape).astype("f4")
 chunks = (32, 128, 128)
 
+
+def show(path, done, total):
+    """Shows how far a call is. The call would end early if this raised an exception."""
+    if sys.stderr.isatty():
+        print(f"{path}: {done / total:.0%}", end="\r", file=sys.stderr)
+
+
 with h5py.File("parallel.h5", "w") as file:
     start = time.perf_counter()
-    ours = h5stz.write(file, "ours", field, chunks=chunks, absolute=1e-3, learn=False)
+    ours = h5stz.write(file, "ours", field, chunks=chunks, absolute=1e-3, learn=False, progress=show)
     seconds = time.perf_counter() - start
 
     start = time.perf_counter()
@@ -30,7 +38,7 @@ with h5py.File("parallel.h5", "w") as file:
 
 with h5py.File("parallel.h5") as file:
     start = time.perf_counter()
-    read = h5stz.read(file["ours"])
+    read = h5stz.read(file["ours"], progress=show)
     seconds = time.perf_counter() - start
     start = time.perf_counter()
     same = np.array_equal(read, file["ours"][...])

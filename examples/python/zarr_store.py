@@ -2,7 +2,8 @@
 
     python zarr_store.py
 
-Prints which share of the stored bytes a box, a plane and a coarse level take. Needs zarr 3: pip install 'h5stz[zarr]'.
+Prints which share of the stored bytes a box, a plane and a coarse level take, and a codec that was trained for small chunks.
+Needs zarr 3: pip install 'h5stz[zarr]'.
 """
 
 import warnings
@@ -58,4 +59,12 @@ report("level 2", level(array, 2), full[::4, ::4, ::4])
 
 for _ in range(5):  # writing the same part again and again adds no errors to the rest of the chunk
     array[40:48, 80:88, 100:108] = field[40:48, 80:88, 100:108]
+print("max error / bound:", abs(array[...].astype("f8") - field).max() / BOUND)
+
+# Predictions for many small chunks are trained on the data, and stored in the metadata of the array.
+small = StzCodec(absolute=BOUND).trained(field, (16, 16, 16))
+options |= {"chunks": (16, 16, 16), "serializer": small}
+array = zarr.create_array("small.zarr", shape=field.shape, dtype="f4", **options)
+array[...] = field
+print("small chunks, written with", small)
 print("max error / bound:", abs(array[...].astype("f8") - field).max() / BOUND)

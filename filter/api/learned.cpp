@@ -38,6 +38,8 @@ void stz_learned_fix(stz_learned* learned) {
   if (learned) learned->fix();
 }
 
+size_t stz_learned_count(const stz_learned* learned) { return learned ? learned->sets().size() : 0; }
+
 void stz_learned_free(stz_learned* learned) { delete learned; }
 
 }  // extern "C"

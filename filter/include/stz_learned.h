@@ -50,6 +50,9 @@ STZ_API int stz_cd_values_add_learned(const stz_learned* learned, unsigned* word
  * predictions are damaged, or if memory is short. Trust: the words may come from a damaged or hostile file. */
 STZ_API stz_learned* stz_cd_values_learned(size_t count, const unsigned* words);
 
+/* The number of arrays whose predictions a memory has; 0 for NULL. Nobody may train it during this call. */
+STZ_API size_t stz_learned_count(const stz_learned* learned);
+
 /* Frees a memory, after the last call that uses it. It may be NULL. */
 STZ_API void stz_learned_free(stz_learned* learned);
 

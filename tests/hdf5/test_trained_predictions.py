@@ -1,5 +1,6 @@
 """Predictions in client data: trained on the data, they and a chunk determine its bytes, in every program that writes it."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 from hdf5.test_learning import waves
 
 import h5stz
-from h5stz import _core
+from h5stz import _core, elements
 from h5stz.options.stz import client_data
 from support import commands
 from support.host_tools import forget
@@ -198,3 +199,26 @@ def test_printed_arguments_need_a_shape_of_the_dataset(tmp_path):
         file["x"] = DATA
     done = commands.run("args", "--absolute", "1", "--data", tmp_path / "x.h5", "x", "--chunks", "16,16")
     assert done.status != 0 and "the dataset x has 3 axes" in done.err
+
+
+def test_info_and_repr_tell_of_predictions(tmp_path):
+    sets = OPTIONS.resolved.settings.learned.count
+    none = _core.Learned.train([], *elements.element_type(DATA.dtype), CHUNK, OPTIONS.resolved.settings)
+    untaught = h5stz.STZ.from_filter_options(OPTIONS.resolved.settings.replace(learned=none).pack())
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        create(file, "trained")
+        create(file, "plain", h5stz.STZ(absolute=1e-3))
+        create(file, "fitted", untaught)
+        assert repr(h5stz.STZ.from_dataset(file["trained"])) == f"h5stz.STZ('absolute=0.001', trained={sets} sets)"
+    assert repr(OPTIONS) == f"h5stz.STZ('absolute=0.001', trained={sets} sets)"
+    assert repr(h5stz.STZ(absolute=1e-3)) == "h5stz.STZ('absolute=0.001')" and str(OPTIONS) == "absolute=0.001"
+    assert OPTIONS.get_config() == {"absolute": 1e-3}
+    printed = commands.run("info", tmp_path / "x.h5").out.splitlines()
+    told = [line.split("  ")[-1].strip() for line in printed if "predictions:" in line]
+    assert told == ["predictions: none, every chunk is fitted", f"predictions: {sets} sets, trained with data"]
+    (facts,) = json.loads(commands.run("info", "--json", tmp_path / "x.h5").out)["files"]
+    assert {each["path"]: each["compression"]["trained_sets"] for each in facts["datasets"]} == {
+        "/trained": sets,
+        "/plain": None,
+        "/fitted": 0,
+    }

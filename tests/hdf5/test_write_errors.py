@@ -79,6 +79,30 @@ def test_wrong_calls(file, tmp_path):
     assert list(file) == ["taken"]
 
 
+@pytest.mark.parametrize("source", ["memory", "dask"])
+@pytest.mark.parametrize(
+    ("name", "value", "instead"),
+    [
+        ("data", FIELD + 1, "give the array as the argument data"),
+        ("shape", (3,), "give maxshape= for a dataset that grows"),
+        ("name", "y", "give it as the argument name"),
+        ("dtype", "f8", "give dtype= itself"),
+        ("chunks", (8, 8, 8), "give chunks= itself"),
+        ("fillvalue", 3, "give fillvalue= itself"),
+        ("maxshape", (None, 60, 50), "give maxshape= itself"),
+        ("compression", "gzip", "the dataset is compressed with h5stz"),
+        ("compression_opts", 4, "give options of STZ"),
+        ("absolute", 3, "give absolute= itself"),
+        ("effort", 3, "give effort= itself"),
+    ],
+)
+def test_arguments_of_the_call_are_refused_in_creation(file, name, value, instead, source):
+    data = FIELD if source == "memory" else pytest.importorskip("dask.array").from_array(FIELD)
+    with pytest.raises(h5stz.StzError, match=f"^creation={{'{name}': ...}} is not possible: .*{instead}"):
+        h5stz.write(file, "x", data, absolute=1, creation={"track_order": True, name: value})
+    assert list(file) == []
+
+
 def test_files_that_cannot_be_written(tmp_path):
     path = tmp_path / "x.h5"
     with h5py.File(path, "w", libver="latest") as file:

@@ -170,6 +170,9 @@ ERRORS = [
     ({"scheduler": "tcp://127.0.0.1:1"}, h5stz.StzError, "there is no dask scheduler at"),
     ({"file": "https://host/x.h5"}, h5stz.StzError, r"^https://host/x\.h5: new files are written on this machine"),
     ({"absolut": 1}, TypeError, "did you mean absolute="),
+    ({"creation": {"data": 1}}, h5stz.StzError, "creation=.'data': .*give the array as the argument array"),
+    ({"creation": {"chunks": (8, 8, 8)}}, h5stz.StzError, "creation=.'chunks': .*give chunks= itself"),
+    ({"creation": {"compression": "gzip"}}, h5stz.StzError, "creation=.'compression': .*compressed with h5stz"),
 ]
 
 

@@ -344,6 +344,8 @@ CASES = [
     Case("xarray.md", "copy.nc", before=WRITTEN_CLIMATE, after=SAME_CLIMATE, packages=XARRAY, makes=("copy.nc",)),
     Case("xarray.md", "coarse =", before=WRITTEN_CLIMATE, after=PARTS_OF_CLIMATE, packages=XARRAY),
     Case("zarr.md", 'encoding = {"rho"', packages=("zarr", "numcodecs", "xarray"), prints="largest error: 0.000"),
+    Case("zarr.md", '"trained.zarr"', packages=("zarr", "numcodecs"), prints="trained=12 sets)"),
+    Case("zarr.md", "threading.max_workers", files=ZARR, packages=("zarr", "numcodecs"), after="assert plane.size\n"),
     Case("zarr.md", "h5stz.zarr.level(array, 1", files=ZARR, packages=("zarr", "numcodecs"), after="assert region.size\n"),
     Case("zarr.md", '"zarr_format": 2', packages=("zarr", "numcodecs")),
     Case("zarr.md", "from kerchunk.hdf", files=SAVED_SST, after=SAME_SST, packages=KERCHUNK, makes=("sst.json",)),

@@ -250,7 +250,8 @@ def test_remote_regions(tmp_path):
 @needs_packages("zarr", "numcodecs")
 def test_zarr_store(tmp_path):
     output = run_python(tmp_path, "zarr_store.py")
-    check_bound(output, count=2)
+    check_bound(output, count=3)
+    assert re.search(r"written with StzCodec\(absolute=0.001, trained=\d+ sets\)", output)
     assert output.count("as the whole array has it: True") == 3
     box, plane, level = numbers(output, "percent read")
     assert box < 10 and plane < 30 and level < 5

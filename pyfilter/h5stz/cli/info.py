@@ -218,6 +218,9 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
         yield f"fill value: {made.fill_value!r}"
     yield f"chunks: {_times(dataset.chunks)}, {dataset.chunks_stored} stored"
     yield size
+    if made.trained_sets is not None:
+        of_sets = f"{counted(made.trained_sets, 'set')}, trained with data"
+        yield f"predictions: {of_sets if made.trained_sets else 'none, every chunk is fitted'}"
     if made.small_chunks:
         yield "WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones"
     yield f"content checks: {made.content_checks}"

@@ -26,7 +26,7 @@ from h5stz.hdf5.file_kinds import refuse_address
 from h5stz.new_files import written_directly
 from h5stz.options import bounds
 from h5stz.options.chunks import GOOD, suggest_chunks
-from h5stz.options.option_checks import BOUNDS, all_cores, checked_bound
+from h5stz.options.option_checks import BOUNDS, all_cores, check_creation, checked_bound
 from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ, Options
 from h5stz.progress import Meter, Progress
@@ -44,6 +44,13 @@ _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
 _DTYPE = _core.ERROR_CODES["STZ_ERROR_DTYPE"]
 _TASK = 4 << 20  # bytes: a task compresses so many chunks of a block
 _MEASURED = frozenset(MEASURED)
+_OWN = {
+    "name": "give it as the argument path",
+    "data": "give the array as the argument array",
+    "shape": "it is that of array; give maxshape for a dataset that grows",
+    "dtype": "convert the array, array.astype(dtype)",
+    "chunks": "give chunks= itself",
+}
 _BATCH = 16  # blocks for each processor that are computed together by the schedulers of one machine
 
 #: Where a part is in the dataset, the stream of a chunk or the samples of a block, and the extents within the dataset.
@@ -70,7 +77,8 @@ def to_hdf5(
         path: path of the new dataset.
         scheduler: "threads", "processes", "synchronous", a dask.distributed.Client or the address of a scheduler. None: the
             scheduler dask is set to, for example the latest Client.
-        creation: further arguments of h5py's create_dataset, such as {"fillvalue": -1, "maxshape": (None, 512)}.
+        creation: further arguments of h5py's create_dataset, such as {"fillvalue": -1, "maxshape": (None, 512)}; not those that
+            this function has itself.
         **options: options of STZ except `data` and `dtype`. `chunks` is the chunk shape of the dataset. None: the blocks of
             the array if they have 256 KiB to 64 MiB, otherwise parts of them as suggest_chunks() proposes. Blocks that are not
             multiples of chunks are rechunked. Some bounds need more computations of the array: `relative` one for the range,
@@ -86,6 +94,7 @@ def to_hdf5(
         refuse_address(file)
     dask = _dask()
     _check(array, options)
+    check_creation(creation or (), _OWN)
     with _run_by(scheduler) as (chosen, client), dask.config.set(scheduler=chosen), _opened(file) as target:
         if path in target:
             raise StzError(f"{path!r} exists in the file: delete it first, `del file[{path!r}]`", _ARGUMENT)

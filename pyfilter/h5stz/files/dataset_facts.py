@@ -94,6 +94,8 @@ class Compression:
         small_chunks: True if the chunks are too small to compress well.
         content_checks: which of the first chunks have a content check, as text.
         first_chunks: ChunkFacts.
+        trained_sets: number of sets of predictions in the client data, trained with data (STZ.trained()); None without any; 0
+            if the client data have every chunk fitted.
     """
 
     mode: str
@@ -106,6 +108,7 @@ class Compression:
     small_chunks: bool
     content_checks: str
     first_chunks: ChunkFacts
+    trained_sets: int | None
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,7 @@ def _compression(dataset: h5py.Dataset, words: tuple[int, ...], most_chunks: int
         chunk_bytes < SMALL < dataset.nbytes,
         verify_files.described(dataset),
         _chunk_facts(dataset, most_chunks, grows=append_axis is not None and mode != "lossless"),
+        None if meaning["learned"] is None else meaning["learned"].count,
     )
 
 

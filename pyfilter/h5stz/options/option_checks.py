@@ -29,6 +29,23 @@ _LAST_AXIS = 30  # that client data can name
 ONE_IS_THE_DEFAULT = ("threads", "layers")
 #: The options of which exactly one is given with a number; lossless is the other one.
 BOUNDS = ("absolute", "relative", "psnr", "ratio", "pointwise_relative")
+#: Arguments of create_dataset that STZ gives, or that HDF5 has for other filters.
+_COMPRESSION = {
+    "compression": "give the bound as an option, such as absolute=1e-3: the dataset is compressed with h5stz",
+    "compression_opts": "give options of STZ, such as effort=7",
+}
+
+
+def check_creation(creation: Iterable[str], own: Mapping[str, str]) -> None:
+    """Raises StzError if further arguments of create_dataset are arguments or options of the call.
+
+    `own`: what to do instead, for each argument of create_dataset that the call has itself.
+    """
+    options = {name: f"give {name}= itself" for name in (*BOUNDS, "lossless", "fill_value", "layer_bounds", *_core.OPTIONS)}
+    for name in creation:
+        instead = ({**options, **_COMPRESSION, **own}).get(name)
+        if instead is not None:
+            raise StzError(f"creation={{{name!r}: ...}} is not possible: {instead}", _ARGUMENT)
 
 
 def thread_count(threads: int | None) -> int:

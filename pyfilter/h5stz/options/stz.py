@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from h5stz import _core, elements, slabs
+from h5stz.counts import counted
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError
 from h5stz.options.automatic_chunks import ClientData
@@ -79,7 +80,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
     """Options of the h5stz filter, for ``create_dataset(..., **h5stz.STZ(...))`` or ``compression=h5stz.STZ(...)``.
 
     Options can also be given as text, ``h5stz.STZ("absolute=1e-3,block=region")``: see from_string(). ``repr`` shows this
-    form.
+    form, and the number of sets of predictions if they were trained().
 
     Exactly one bound:
 
@@ -307,7 +308,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
     def get_config(self) -> dict[str, Any]:
         """The options from which STZ makes an equal object without data. `relative`, `psnr` and `ratio` become the resolved
-        bound. Predictions (trained()) are left out, as they are in ``str()``.
+        bound. Predictions are left out, as they are in ``str()``: trained() makes them again.
 
         Returns:
             dict: the bound, and all other options that differ from the defaults; `dtype` is included if there is a fill value.
@@ -363,7 +364,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         return self.resolved.text()
 
     def __repr__(self) -> str:
-        return f"h5stz.STZ({str(self)!r})"
+        learned = self.resolved.settings.learned
+        sets = "" if learned is None else f", trained={counted(learned.count, 'set')}"
+        return f"h5stz.STZ({str(self)!r}{sets})"
 
 
 def client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:

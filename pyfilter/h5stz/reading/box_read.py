@@ -11,6 +11,7 @@ from itertools import islice
 from h5stz.elements import Array
 from h5stz.errors import StzError
 from h5stz.options.precision import Precision
+from h5stz.progress import Add
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, Stored
 from h5stz.reading.losses import Losses, NoLosses, Unreadable
 from h5stz.reading.open_chunks import OpenChunks
@@ -49,10 +50,11 @@ class BoxRead:
         alone: True decodes chunks one after the other, each with all threads.
         precision: which layers of the streams to read.
         losses: records what the read loses.
+        add: called in the calling thread with the bytes of each piece of the result.
     """
 
-    def __init__(self, parts: Parts, threads: int, alone: bool, precision: Precision, losses: Losses) -> None:
-        self._parts, self._threads, self._alone = parts, threads, alone
+    def __init__(self, parts: Parts, threads: int, alone: bool, precision: Precision, losses: Losses, add: Add) -> None:
+        self._parts, self._threads, self._alone, self._add = parts, threads, alone, add
         self._precision, self._losses = precision, losses
         self._passing = False  # of a box that is too large to be kept, chunks that are needed as a whole are not kept either
 
@@ -66,7 +68,7 @@ class BoxRead:
         self._threads //= workers
         straight = self._passing and self._threads == 1 and isinstance(self._losses, NoLosses)
         failed: list[Piece] = []  # of whole chunks
-        with Workers(workers) as run:
+        with Workers(workers, self._add) as run:
             while batch:
                 places = parts.chunks.places([piece.chunk for piece in batch], self._losses)
                 if straight:
@@ -76,7 +78,8 @@ class BoxRead:
                     self._read_all(batch, places, target, run)
                 batch = list(islice(wanted, BATCH))
         if failed:
-            self._read_all(failed, parts.chunks.places([piece.chunk for piece in failed], self._losses), target, _at_once)
+            with Workers(1, self._add) as run:
+                self._read_all(failed, parts.chunks.places([piece.chunk for piece in failed], self._losses), target, run)
 
     def _read_all(self, batch: list[Piece], places: Sequence[Place], target: Array, run: Callable[[Job], None]) -> None:
         """Reads pieces with readers of chunks, or through HDF5."""
@@ -95,6 +98,7 @@ class BoxRead:
     def _read(self, piece: Piece, stored: Place, reader: Opened, part: Array, run: Callable[[Job], None]) -> None:
         """Reads a piece into `part`, or passes the work to `run`."""
         if reader is Instead.NO_CHUNK and self._fill(part):
+            self._add(part.nbytes)
             return
         if isinstance(reader, ChunkReader):
             # h5py, which is asked for the shape here, could make another thread wait for this one.
@@ -110,6 +114,7 @@ class BoxRead:
             if not self._losses.allow(error):
                 raise
             self._losses.chunk(parts.index.offset(piece.chunk), piece, part, error)
+        self._add(part.nbytes)
 
     def _fill(self, part: Array) -> bool:
         """Fills `part` for a chunk that is not stored. False if only h5py knows its contents."""
@@ -118,7 +123,7 @@ class BoxRead:
         part[...] = self._parts.index.fill_value
         return True
 
-    def _decode(self, reader: ChunkReader, piece: Piece, part: Array, counted: tuple[Hashable, int]) -> None:
+    def _decode(self, reader: ChunkReader, piece: Piece, part: Array, counted: tuple[Hashable, int]) -> int:
         parts, precision = self._parts, self._precision
         with parts.naming(piece.chunk):
             precision.error_for(reader.info)
@@ -135,6 +140,7 @@ class BoxRead:
             bytes_read, blocks_decoded, blocks_present = counts
         parts.kept.keep(piece.chunk, reader)
         parts.stats.decoded(*counted, reader.size, blocks_present, bytes_read, blocks_decoded)
+        return part.nbytes
 
     def _decode_what_is_whole(self, reader: ChunkReader, piece: Piece, part: Array) -> tuple[int, int, int]:
         origin = self._parts.index.offset(piece.chunk)
@@ -147,7 +153,3 @@ class BoxRead:
             return 0, 0, 0
         self._losses.blocks(origin, entries)
         return counts[0], counts[1], counts[2]
-
-
-def _at_once(job: Job) -> None:
-    job()

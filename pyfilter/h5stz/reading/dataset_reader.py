@@ -23,6 +23,7 @@ from h5stz.hdf5.objects import name_of
 from h5stz.limits import new_array
 from h5stz.options.precision import EVERYTHING, Precision, errors_by_layers
 from h5stz.options.stz import STZ, client_data
+from h5stz.progress import Add, unwanted
 from h5stz.reading.box_read import BATCH, BoxRead, Parts
 from h5stz.reading.chunk_index import Chunk, ChunkIndex, FileBytes, Stored
 from h5stz.reading.losses import Losses, NoLosses, replacement_in
@@ -79,7 +80,14 @@ class DatasetReader:
         whole = WholeChunks(dataset, self.index, self._file, self._hdf5, stats if stats.wanted else None, remember)
         self._shared = Parts(self.index, self._chunks, whole, prefetch, self._hdf5, self._readers, stats, naming)
 
-    def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
+    def read(
+        self,
+        selection: Selection,
+        out: Array | None,
+        threads: int,
+        precision: Precision = EVERYTHING,
+        add: Add = unwanted,
+    ) -> Any:
         """The samples of a Selection in the dataset's index space.
 
         Args:
@@ -87,6 +95,7 @@ class DatasetReader:
             out: ndarray of the selection's shape and the dataset's dtype to read into, or None.
             threads: number of threads for decoding, 1 or more.
             precision: which layers of the streams to read. Reads through h5py get all layers.
+            add: called in the calling thread with the bytes of each piece of the result. An exception of it ends the read.
 
         Returns:
             `out`, or a new ndarray of the dataset's dtype; a NumPy scalar if every axis is indexed by an integer.
@@ -102,7 +111,7 @@ class DatasetReader:
             if not precision.enhance:
                 self._refuse_if_enhanced()
             if losses is None or not selection.size:
-                return self._hdf5.checked(self._hdf5.read(selection, out), precision)
+                return self._hdf5.checked(self._hdf5.read(selection, out, add), precision)
         result = new_array(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size and losses is not None and self.fallback_reason:
             self._hdf5.read_what_it_can(losses, selection, result)
@@ -110,9 +119,8 @@ class DatasetReader:
             with self._unchanged_file():
                 # A file object has one position: this thread reads its ranges, others decode the blocks of a chunk.
                 alone = isinstance(self._file, ObjectBytes) and not self._file.parallel
-                BoxRead(self._shared, threads, alone, precision, losses or NoLosses()).run(
-                    selection.box(), selection.target(result)
-                )
+                reading = BoxRead(self._shared, threads, alone, precision, losses or NoLosses(), add)
+                reading.run(selection.box(), selection.target(result))
         self._tell(losses, selection)
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result

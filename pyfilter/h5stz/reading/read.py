@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import h5py
+import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
 from h5stz.limits import refuse_larger
 from h5stz.options.option_checks import all_cores
+from h5stz.progress import Add, Meter, Progress, unwanted
 from h5stz.reading.arguments import check_out
 from h5stz.reading.selection import parse
 from h5stz.reading.stats import Unwanted
@@ -22,7 +25,14 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 
 
 @checked
-def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = None, out: Array | None = None) -> Any:
+def read(
+    dataset: h5py.Dataset,
+    selection: Any = ...,
+    *,
+    threads: int | None = None,
+    out: Array | None = None,
+    progress: Progress | None = None,
+) -> Any:
     """Reads a dataset, or a part of it, with all processors: ``dataset[selection]`` (docs/parallel.md).
 
     The values are those of ``dataset[selection]``. HDF5 decodes one chunk after the other. Here, threads decode several chunks
@@ -37,6 +47,9 @@ def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = N
             processors that the process may use.
         out: writable ndarray with the dataset's dtype and the result's shape, with any strides, to read into. After an error
             its contents are unspecified.
+        progress: called as ``progress(path, done, total)`` with the bytes of the result that were read, after each chunk;
+            after each row of chunks if HDF5 reads; once if the selection is h5py's. If it raises an exception, the call ends
+            with it.
 
     Returns:
         ndarray: `out`, or a new array; a NumPy scalar if every axis is indexed by an integer and `out` is None.
@@ -47,6 +60,7 @@ def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = N
         StzTypeError: (also a TypeError) `dataset` is not an h5py.Dataset, or `out` has another dtype.
         IndexError: an integer is out of range, or there are too many indices.
         OSError: HDF5 cannot read the file.
+        Any exception of `progress`.
     """
     count = all_cores(threads)
     if not isinstance(dataset, h5py.Dataset):
@@ -59,13 +73,22 @@ def read(dataset: h5py.Dataset, selection: Any = ..., *, threads: int | None = N
     except StzTypeError:
         selected = None
     if selected is None:
-        return _through_h5py(dataset, selection, out)
+        result = _through_h5py(dataset, selection, out)
+        with _told(progress, dataset, np.asarray(result).nbytes):
+            return result
+    size = selected.size * dataset.dtype.itemsize
     if out is not None:
         check_out(out, selected.shape, dataset.dtype)
     else:
-        size = selected.size * dataset.dtype.itemsize
         refuse_larger("the result takes", size, None, instead="read a smaller region, or ")
-    return reader_of(dataset, 0, Unwanted(), None, "raise", remember=True).read(selected, out, count)
+    reader = reader_of(dataset, 0, Unwanted(), None, "raise", remember=True)
+    with _told(progress, dataset, size) as add:
+        return reader.read(selected, out, count, add=add)
+
+
+def _told(progress: Progress | None, dataset: h5py.Dataset, size: int) -> AbstractContextManager[Add]:
+    """A context that tells the progress of reading `size` bytes."""
+    return nullcontext(unwanted) if progress is None else Meter(progress, size).share(str(dataset.name), size)
 
 
 def _through_h5py(dataset: h5py.Dataset, selection: Any, out: Array | None) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError
+from h5stz.limits import new_array
 from h5stz.options.precision import Precision
 from h5stz.options.stz import STZ, client_data
+from h5stz.progress import Add, unwanted
 from h5stz.reading.chunk_index import Chunk, ChunkIndex
 from h5stz.reading.losses import Losses
 from h5stz.reading.selection import Piece, Selection, pieces
@@ -21,6 +23,7 @@ from h5stz.reading.stats import Stats, chunk_number
 from h5stz.unreadable import h5py_getitem, naming
 
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
+_ROW = 16 << 20  # bytes of the pieces of a dataset without chunks
 
 
 class ThroughHdf5:
@@ -46,8 +49,10 @@ class ThroughHdf5:
     def _first_sample(self, chunk: Chunk) -> tuple[slice, ...]:
         return tuple(slice(start, start + 1) for start in self.index.offset(chunk))
 
-    def read(self, selection: Selection, out: Array | None) -> Any:
-        """Reads a whole Selection, as DatasetReader.read()."""
+    def read(self, selection: Selection, out: Array | None, add: Add) -> Any:
+        """Reads a whole Selection, as DatasetReader.read(): at once, or in rows of chunks if the progress is wanted."""
+        if add is not unwanted and selection.size and selection.shape:
+            return self._read_in_rows(selection, out, add)
         box = [slice(start, start + (count - 1) * step + 1) for start, count, step in selection.box()]
         with naming(self.dataset, box, less="read a smaller region"):
             result = h5py_getitem(self.dataset, selection.key())
@@ -58,6 +63,19 @@ class ThroughHdf5:
             return result
         out[...] = result
         return out
+
+    def _read_in_rows(self, selection: Selection, out: Array | None, add: Add) -> Any:
+        result = new_array(selection.shape, self.dataset.dtype) if out is None else out
+        target, shape = selection.target(result), self.dataset.shape
+        length = self.index.chunks[0] if self.index.chunks else max(1, _ROW * shape[0] // self.dataset.nbytes)
+        for row in pieces(selection.box(), (length, *shape[1:])):
+            first = (row.chunk[0] * length + row.start[0], *row.start[1:])
+            key = _slices(first, row.count, row.step)
+            with naming(self.dataset, key, less="read a smaller region"):
+                target[row.place] = h5py_getitem(self.dataset, key)
+            add(target[row.place].nbytes)
+        self._count_all(selection)
+        return result
 
     def checked(self, samples: Any, precision: Precision) -> Any:
         """Returns what was read. Raises StzError if the bound of the dataset permits larger errors than requested."""
@@ -96,7 +114,7 @@ class ThroughHdf5:
         """Reads everything that h5py can read: all at once, or chunk by chunk."""
         box, target = selection.box(), selection.target(result)
         try:
-            self.read(selection, result)
+            self.read(selection, result, unwanted)
             return
         except Exception as error:
             if not losses.allow(error):
@@ -116,7 +134,10 @@ class ThroughHdf5:
     def _key(self, piece: Piece) -> tuple[slice, ...]:
         """The index of a piece in the dataset."""
         first = [begin + start for begin, start in zip(self.index.offset(piece.chunk), piece.start, strict=True)]
-        return tuple(
-            slice(start, start + (count - 1) * step + 1, step)
-            for start, count, step in zip(first, piece.count, piece.step, strict=True)
-        )
+        return _slices(first, piece.count, piece.step)
+
+
+def _slices(first: Sequence[int], count: Sequence[int], step: Sequence[int]) -> tuple[slice, ...]:
+    """The index of samples that are given by their first coordinate, their number and their step along every axis."""
+    ends = zip(first, count, step, strict=True)
+    return tuple(slice(start, start + (number - 1) * each + 1, each) for start, number, each in ends)

@@ -26,6 +26,7 @@ from h5stz.damage import OnError
 from h5stz.elements import Array
 from h5stz.limits import new_array
 from h5stz.options.precision import EVERYTHING, Precision
+from h5stz.progress import Add, unwanted
 from h5stz.reading.dataset_reader import LEVELS_OF, DatasetReader
 from h5stz.reading.readers import PartOfCache
 from h5stz.reading.reasons import Reason
@@ -147,10 +148,17 @@ class VirtualReader(DatasetReader):
         if self.fallback_reason is None and _overlap(self._bounds):
             self.fallback_reason = Reason("STZ_H5_VIRTUAL_OVERLAP")
 
-    def read(self, selection: Selection, out: Array | None, threads: int, precision: Precision = EVERYTHING) -> Any:
+    def read(
+        self,
+        selection: Selection,
+        out: Array | None,
+        threads: int,
+        precision: Precision = EVERYTHING,
+        add: Add = unwanted,
+    ) -> Any:
         """See DatasetReader."""
         if self.fallback_reason or not self.dataset.id.valid:
-            return super().read(selection, out, threads, precision)
+            return super().read(selection, out, threads, precision, add)
         result = new_array(selection.shape, self.dataset.dtype) if out is None else out
         if selection.size:
             target = selection.target(result)
@@ -158,7 +166,7 @@ class VirtualReader(DatasetReader):
             if sum(prod(count for _, count, _ in part.axes) for part in parts) < selection.size:
                 target[...] = self.index.fill_value
             for part in parts:
-                self._read_part(part, target, threads, precision)
+                self._read_part(part, target, threads, precision, add)
         scalar = out is None and not any(axis.keep for axis in selection.axes)
         return result[()] if scalar else result
 
@@ -236,11 +244,11 @@ class VirtualReader(DatasetReader):
             if all(count > 0 for _, count, _ in axes):
                 yield _Part(mapping, tuple(axes), tuple(place))
 
-    def _read_part(self, part: _Part, target: Array, threads: int, precision: Precision) -> None:
+    def _read_part(self, part: _Part, target: Array, threads: int, precision: Precision, add: Add) -> None:
         found = self._source(part.mapping)
         if found is not None:
             source, box = found
-            source.read(part.in_source(box), part.with_axes_of(box, target), threads, precision)
+            source.read(part.in_source(box), part.with_axes_of(box, target), threads, precision, add)
             return
         place = target[part.place]
         losses = self._losses()
@@ -255,6 +263,7 @@ class VirtualReader(DatasetReader):
             self._tell(losses, part.in_source(part.mapping.box))
             return
         self.stats.fell_back((self._mark, part.mapping.box), 0, place.nbytes)
+        add(place.nbytes)
 
     def _source(self, mapping: Mapping) -> tuple[DatasetReader, _Box] | None:
         """The reader of a source and its box; None if h5py must read it."""

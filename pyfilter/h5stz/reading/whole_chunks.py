@@ -151,8 +151,10 @@ class _Decoding:
     counted: tuple[Hashable, int] | None
     failed: list[Piece]
 
-    def __call__(self) -> None:
+    def __call__(self) -> int:
         try:
             self.whole_chunks.decode(self)
         except StzError:
             self.failed.append(self.piece)
+            return 0
+        return self.part.nbytes

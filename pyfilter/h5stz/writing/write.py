@@ -17,7 +17,7 @@ from h5stz.dask.writing import write_array
 from h5stz.elements import DType
 from h5stz.errors import StzError, StzTypeError
 from h5stz.options.chunks import suggest_chunks
-from h5stz.options.option_checks import all_cores
+from h5stz.options.option_checks import all_cores, check_creation
 from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ, CodingOptions
 from h5stz.progress import Meter, Progress
@@ -31,6 +31,12 @@ elif sys.version_info >= (3, 11):
     from typing import Unpack
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
+_OWN = {
+    "name": "give it as the argument name",
+    "data": "give the array as the argument data",
+    "shape": "it is that of data; give maxshape= for a dataset that grows",
+    **{name: f"give {name}= itself" for name in ("dtype", "chunks", "fillvalue", "maxshape")},
+}
 _MOST = 0xFFFFFFFF  # bytes of a chunk
 TARGET = 4 << 20  # bytes of a chunk: enough to compress well, and few enough that threads have many of them
 
@@ -68,7 +74,7 @@ def write(
             array of up to 4 MiB is one chunk.
         dtype: dtype of the dataset, if it is not that of the data.
         fillvalue, maxshape: as for create_dataset.
-        creation: further arguments of create_dataset, such as {"track_order": True}.
+        creation: further arguments of create_dataset, such as {"track_order": True}; not those that this function has itself.
         progress: called as ``progress(path, done, total)`` with the bytes of the array that were stored, after each chunk. If
             it raises an exception, the call ends with it.
         **options: options of STZ. For `relative`, `psnr` and `ratio`, the data are read once more.
@@ -83,6 +89,7 @@ def write(
     """
     count = all_cores(threads)
     _check_parent(parent, name)
+    check_creation(creation or (), _OWN)
     arguments = {"fillvalue": fillvalue, "maxshape": maxshape, **(creation or {})}
     masked = elements.is_masked(getattr(data, "_meta", data))  # of dask arrays, _meta is an empty array of their kind
     if masked and fillvalue is not None and options.get("fill_value") is None:

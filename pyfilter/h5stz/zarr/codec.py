@@ -143,9 +143,8 @@ class StzCodec(CodecOptions, ArrayBytesCodec, ArrayBytesCodecPartialDecodeMixin,
             place = array[selection].shape
             # Of a selection by arrays zarr has dropped the axes that an integer indexes; the order of the values is the same.
             array[selection] = values.reshape(place) if values.ndim and values.size == np.prod(place, dtype=int) else values
-        if not chunk_spec.config.write_empty_chunks:
-            if chunk_spec.prototype.nd_buffer.from_numpy_array(array).all_equal(_fill(chunk_spec)):
-                return None
+        if not chunk_spec.config.write_empty_chunks and _is_empty(array, chunk_spec):
+            return None
         return self._stream(array, chunk_spec, previous)
 
     def _chunk(self, stream: bytes, chunk_spec: ArraySpec, max_error: Real | None) -> Array:
@@ -173,6 +172,14 @@ def _naming(getter: object) -> Iterator[None]:
         coordinates = getattr(getter, "chunk_coords", None)
         place = f"the chunk {coordinates} of a shard" if coordinates is not None else str(getter)
         raise error.within(place) from error
+
+
+def _is_empty(array: Array, chunk_spec: ArraySpec) -> bool:
+    """True if all samples are the fill value, bit for bit. Of most chunks the first sample tells that they are not, while zarr
+    holds the GIL to compare them all.
+    """
+    buffer, fill = chunk_spec.prototype.nd_buffer, _fill(chunk_spec)
+    return all(buffer.from_numpy_array(part).all_equal(fill) for part in (array[(slice(1),) * array.ndim], array))
 
 
 def _fill(chunk_spec: ArraySpec) -> Any:

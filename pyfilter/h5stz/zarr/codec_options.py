@@ -1,26 +1,36 @@
 """The options that both codecs share, as stored in JSON, and encoding of one chunk with them.
 
 A codec sees one chunk at a time. All options therefore mean the same for every chunk: no bound or fill value is derived from
-the data, and equal chunks give equal bytes.
+the data. Chunks do not learn from each other: equal chunks give equal bytes, in any order and in any number of threads.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from h5stz import _core, codec, elements
+from h5stz.counts import counted
 from h5stz.elements import Array, BytesLike, DType, Real
 from h5stz.errors import StzError
 from h5stz.limits import OF_STREAMS
-from h5stz.options.option_checks import checked_number
+from h5stz.options.option_checks import checked_number, thread_count
 from h5stz.options.precision import checked_precision
+from h5stz.options.settings import Settings
 from h5stz.options.stz import STZ, Block, Integers, Options
+from h5stz.slabs import ArraySource, is_array_like
+from h5stz.waiting import cached_property
+from h5stz.zarr.predictions import learned_of, text_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _CORRUPT = _core.ERROR_CODES["STZ_ERROR_CORRUPT"]
+_OF_CODECS = ("max_error", "predictions")  # which STZ does not have
 _Codec = TypeVar("_Codec", bound="CodecOptions")
 
 
@@ -38,6 +48,7 @@ class CodecOptions:
         threads: 1 to 255, for encoding and decoding each chunk. None: the number in H5STZ_THREADS, or 1.
         max_error: largest permitted absolute error of reads, in the units of the data, for chunks with precision layers. Only
             the layers that it needs are fetched and decoded. None: all layers.
+        predictions: text of trained(), with which small chunks are written faster. None: every chunk is fitted. Provisional.
     """
 
     absolute: Real | None = None
@@ -54,6 +65,7 @@ class CodecOptions:
     layer_bounds: tuple[float, ...] | None = None
     enhance: str | None = None
     max_error: Real | None = None
+    predictions: str | None = None
 
     def __post_init__(self) -> None:
         for field in fields(CodecOptions):
@@ -65,20 +77,43 @@ class CodecOptions:
             object.__setattr__(self, "fill_value", None)
         checked_precision(self.max_error, None)
         self.require_valid(None)
+        if self.predictions is not None:
+            learned_of(self.predictions)
 
     @classmethod
     def of(cls: type[_Codec], options: STZ) -> _Codec:
-        """The codec with the options of an h5stz.STZ, including its resolved bound, for example of STZ(relative=1e-3,
-        data=array).
+        """The codec with the options of an h5stz.STZ, including its resolved bound, and the predictions that it trained if it
+        knew the chunks, for example of STZ(relative=1e-3, data=array, chunks=(32, 32, 32)).
 
         Raises:
             StzError: (a ValueError) the options have an append_axis, which only HDF5 supports.
         """
         config = options.get_config()
         config.pop("dtype", None)
+        config.pop("learn", None)  # chunks do not learn from each other anyway
         if "append_axis" in config:
             raise StzError("append_axis= is for HDF5: leave it out for zarr (docs/zarr.md says what holds there)", _ARGUMENT)
-        return cls(**config)
+        learned = options.resolved.settings.learned
+        return cls(**config, predictions=None if learned is None else text_of(learned))
+
+    def trained(self, data: ArraySource | npt.ArrayLike, chunks: tuple[int, ...]) -> Self:
+        """These options with predictions for small chunks that are trained on the data. Writing is then faster.
+
+        The bytes of a chunk still depend only on the chunk and the codec. The metadata of the array hold the predictions. h5stz
+        1.0 refuses such metadata; other readers do not need the predictions.
+
+        Args:
+            data: the whole array, as for STZ.
+            chunks: the chunk shape of the zarr array; in shards, that of the inner chunks.
+
+        Returns:
+            The new codec. Without predictions if training would not pay (STZ.trained()).
+        """
+        source = data if is_array_like(data) else np.asarray(data)
+        options = self._options(self._number())
+        options["dtype"] = np.dtype(source.dtype)
+        learned = STZ(**options).trained(source, chunks).resolved.settings.learned
+        return replace(self, predictions=None if learned is None else text_of(learned))
 
     def require_valid(self, dtype: DType | None) -> None:
         """Raises StzError if the options are invalid, or unsuitable for arrays of `dtype`."""
@@ -100,20 +135,47 @@ class CodecOptions:
             previous: the stream from which the array was decompressed before it was changed, or None. Unchanged samples keep
                 their values.
         """
-        options = self._options(fill_value)
-        return codec.compress(array, **options) if previous is None else codec.rewrite(array, previous, **options)
+        if previous is not None:
+            return codec.rewrite(array, previous, **self._options(fill_value))
+        if elements.is_masked(array):
+            return codec.compress(array, **self._options(fill_value))
+        settings = self._settings(array.dtype, fill_value)
+        return settings.to_store().encode(elements.stored(array, settings.fill))
+
+    def _settings(self, dtype: DType, fill_value: Real | None) -> Settings:
+        """The resolved options for arrays of a dtype. Resolving takes a tenth of the time of a small chunk."""
+        threads = thread_count(self.threads)
+        key = dtype.str, repr(fill_value), threads
+        found = self._resolved.get(key)
+        if found is None:
+            options = self._options(fill_value)
+            options["dtype"], options["threads"] = dtype, threads
+            found = STZ(**options).resolved.settings.replace(
+                learned=None if self.predictions is None else learned_of(self.predictions)
+            )
+            self._resolved[key] = found
+        return found
+
+    @cached_property
+    def _resolved(self) -> dict[tuple[str, str, int], Settings]:
+        return {}
 
     def _number(self) -> Real | None:
         """The fill value, if it is a number."""
         return None if self.fill_value is None else checked_number("fill_value", self.fill_value)
 
     def _options(self, fill_value: Real | None) -> Options:
-        options = {field.name: getattr(self, field.name) for field in fields(CodecOptions) if field.name != "max_error"}
+        names = [field.name for field in fields(CodecOptions) if field.name not in _OF_CODECS]
+        options = {name: getattr(self, name) for name in names}
         return cast(Options, options | {"fill_value": False if fill_value is None else fill_value})
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in sorted(self.configuration().items()))
-        return f"{type(self).__name__}({given})"
+        given = self.configuration()
+        sets = given.pop("predictions", None)
+        shown = [f"{name}={value!r}" for name, value in sorted(given.items())]
+        if sets is not None:
+            shown.append(f"trained={counted(learned_of(sets).count, 'set')}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
 
 def decoded_array(

@@ -68,6 +68,7 @@ TEST(client_data_of_every_form_take_predictions) {
     CHECK(with_learned(more, learned.get()) == more, "predictions are replaced");
     const Memory read = learned_of(more);
     CHECK(read && with_learned(words, read.get()) == more);
+    CHECK(stz_learned_count(learned.get()) == 3 && stz_learned_count(read.get()) == 3);
     const Bytes stream = compressed(chunks[20], options_of(STZ_ABSOLUTE, 1e-3, read.get()));
     if (first.empty()) first = stream;
     CHECK(stream == first);
@@ -79,7 +80,7 @@ TEST(client_data_of_every_form_take_predictions) {
 TEST(client_data_without_any_predictions_fit_every_array) {
   const Words words = with_learned(packed(options_of(STZ_ABSOLUTE, 1e-3, nullptr), nullptr), nullptr);
   const Memory none = learned_of(words);
-  CHECK(none != nullptr);
+  CHECK(none != nullptr && stz_learned_count(none.get()) == 0 && stz_learned_count(nullptr) == 0);
   for (const Chunk& one : field(6))
     CHECK(compressed(one, options_of(STZ_ABSOLUTE, 1e-3, none.get())) == compressed(one, options_of(STZ_ABSOLUTE, 1e-3, nullptr)));
 }
