@@ -116,8 +116,8 @@ def within(
             decode()
         except StzMemoryError:
             raise
-        except StzError as error:
-            raise _broken(before, box, f"its chunk cannot be decoded ({error})") from error
+        except StzError as damage:
+            raise _broken(before, box, f"its chunk cannot be decoded ({damage})") from damage
         largest = 0.0
         for one, other in _small_parts(x, y):
             error = _clear_error(one, other, settings)
@@ -146,6 +146,13 @@ def _clear_error(x: Array, y: Array, settings: Settings) -> float | None:
     """
     if settings.mode == _core.MODES["lossless"] or x.dtype.itemsize > (8 if x.dtype.kind == "f" else 4):
         return None
+    by_size = settings.mode == _core.MODES["pointwise_relative"]
+    if settings.fill is None and not by_size:
+        with np.errstate(all="ignore"):
+            error = np.subtract(x, y, dtype=np.float64)
+        largest = max(float(error.max(initial=0)), -float(error.min(initial=0)))
+        if largest <= settings.largest_error * _CLEARLY:  # False if a number is not finite
+            return largest
     exact = _unchanged(x, settings)
     any_exact = exact.any()
     if any_exact and not np.array_equal(_bits(x[exact]), _bits(y[exact])):
@@ -155,7 +162,7 @@ def _clear_error(x: Array, y: Array, settings: Settings) -> float | None:
         np.abs(error, out=error)
         if any_exact:
             error[exact] = 0
-        if settings.mode != _core.MODES["pointwise_relative"]:
+        if not by_size:
             clear = error.max(initial=0) <= settings.largest_error * _CLEARLY
         else:
             limit = np.abs(x, dtype=np.float64)
