@@ -92,6 +92,9 @@ PARALLEL_OVER_H5PY = {"write": 1.3, "read": 1.6}
 PARALLEL_TWO = 1.8
 PARALLEL_SERIAL = 50
 
+# `h5stz compress` of 512^3 samples: time over h5stz.write with as many threads; peak memory in GB.
+COMMANDS = {"compress": 1.8, "peak": 0.7}
+
 REMEMBERING = 1.01  # time of readers and writers of whole chunks, over a plug-in that remembers nothing
 
 # Programs that write piece by piece: bytes over those of the same values written at once; time of writing after much reading.

@@ -11,6 +11,7 @@ from itertools import product
 from math import lcm, prod
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
+import h5py
 import numpy as np
 
 from h5stz import _core, limits
@@ -105,6 +106,41 @@ def slabs(data: ArraySource, limit: int | None = None) -> Iterator[Array]:
     limit = limit or (LOADED_BYTES if in_memory else STORED_BYTES)
     for box in each_box(data.shape, slab_extents(data, limit)):
         yield piece(data, box)
+
+
+class Memory:
+    """Memory for pieces that are read one after the other: the system would have to clear new memory for each of them."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, np.uint8)
+
+    def array(self, shape: Sequence[int], dtype: DType) -> Array:
+        """An array with undefined contents. It takes the place of the last one."""
+        size = prod(shape) * dtype.itemsize
+        if size > self._bytes.size:
+            self._bytes = np.empty(0, np.uint8)  # both at a time are not needed
+            self._bytes = np.empty(size, np.uint8)
+        return self._bytes[:size].view(dtype).reshape(shape)
+
+    def piece(self, data: ArraySource, box: Box) -> Array:
+        """As piece(). A piece of a dataset of numbers takes the place of the last one."""
+        if not box or not is_dataset_of_numbers(data):
+            return piece(data, box)
+        with naming(data, box):
+            out = self.array([cut.stop - cut.start for cut in box], data.dtype)
+        read_into(out, data, box)
+        return out
+
+
+def is_dataset_of_numbers(data: object) -> TypeGuard[h5py.Dataset]:
+    """True for data that read_into() can read."""
+    return isinstance(data, h5py.Dataset) and data.dtype.kind in "fiuc"
+
+
+def read_into(out: Array, dataset: h5py.Dataset, box: Box) -> None:
+    """Reads a box of a dataset of numbers into a contiguous array."""
+    with naming(dataset, box):
+        dataset.read_direct(out, box)
 
 
 def piece(data: ArraySource, box: Box) -> Array:

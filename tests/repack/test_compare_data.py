@@ -71,3 +71,48 @@ def test_verdicts_are_those_of_exact_arithmetic(dtype):
             assert largest == pytest.approx(float(max(errors)), rel=1e-12)
         verdicts.add(kept)
     assert verdicts == {True, False}
+
+
+def stored_pair(file, x, y, chunks):
+    """Datasets of an original and of what became of it, in chunks of h5stz."""
+    before = file.create_dataset("before", data=x)
+    return before, h5stz.write(file, "after", y, chunks=chunks, lossless=True)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_every_chunk_is_compared(threads):
+    """Also those at the edges. The error names the chunk with the wrong number."""
+    x = np.random.default_rng(1).standard_normal((20, 33, 17)).astype("f4")
+    chunks, settings = (8, 16, 8), h5stz.STZ(absolute=0.5).resolved.settings
+    for place in np.ndindex(3, 3, 3):
+        at = tuple(min(index * chunk + 1, size - 1) for index, chunk, size in zip(place, chunks, x.shape, strict=True))
+        y, told = x.copy(), []
+        y[at] += 0.25
+        with h5py.File("x", "w", driver="core", backing_store=False) as file:
+            assert compare_data.within(*stored_pair(file, x, y, chunks), settings, told.append, threads) == pytest.approx(0.25)
+            assert sum(told) == x.nbytes
+        y[at] += 0.5
+        corner = [index * chunk for index, chunk in zip(place, chunks, strict=True)]
+        with h5py.File("x", "w", driver="core", backing_store=False) as file:
+            with pytest.raises(h5stz.StzError, match=rf"\[{corner[0]}:\d+,{corner[1]}:\d+,{corner[2]}:\d+\].*became"):
+                compare_data.within(*stored_pair(file, x, y, chunks), settings, told.append, threads)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_chunks_that_are_absent_stored_without_the_filter_or_damaged(threads):
+    x = np.ones((4, 8), "f4")
+    settings = h5stz.STZ(absolute=0.5).resolved.settings
+
+    def largest(change):
+        with h5py.File("x", "w", driver="core", backing_store=False) as file:
+            before = file.create_dataset("before", data=x)
+            after = file.create_dataset("after", x.shape, "f4", chunks=(4, 4), fillvalue=0.75, **h5stz.STZ(absolute=0.5))
+            after[:, :4] = 1
+            change(after.id)
+            return compare_data.within(before, after, settings, lambda _: None, threads)
+
+    assert largest(lambda _: None) == 0.25
+    plain = np.full((4, 4), 1.5, "f4").tobytes()
+    assert largest(lambda identifier: identifier.write_direct_chunk((0, 4), plain, 1)) == 0.5
+    with pytest.raises(h5stz.StzError, match=r"before\[0:4,4:8\]: its chunk cannot be decoded .* in the new file"):
+        largest(lambda identifier: identifier.write_direct_chunk((0, 4), plain))

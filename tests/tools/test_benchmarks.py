@@ -29,6 +29,7 @@ PROGRAMS = [
 ]
 SLOW = [
     ("hdf5_throughput", ["--edge", "32", "--repeats", "1"], 4 * 3),
+    ("commands", ["--edge", "32", "--repeats", "1"], 2 + 2 + 1 + 1 + 2 + 2 + 1),
     ("learning", ["--edge", "32", "--repeats", "1"], 3 * 3 + 3),
     ("ratio", ["--only", "whole"], 3),
     ("ratio", ["--only", "chunks"], 3),

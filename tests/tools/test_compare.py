@@ -184,3 +184,34 @@ def test_the_argument_that_is_wrong_is_named(files, capsys):
     ):
         status, out, errors = run(capsys, *words)
         assert (status, out) == (1, "") and errors.startswith(f"h5stz: {said}") and errors.count("\n") == 1
+
+
+def test_chunks_are_decoded_once(tmp_path, monkeypatch):
+    """Whichever of the two has chunks: the boxes that are read consist of whole ones."""
+    monkeypatch.setattr(comparing, "_PIECE", 2 * 16**3 * 4)
+    reads = []
+    monkeypatch.setattr(
+        h5stz.slabs, "read_into", lambda out, data, box: (reads.append((data.name, box)), data.read_direct(out, box))
+    )
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("plain", data=FIELD)
+        file.create_dataset("packed", data=NOISY, chunks=(16, 16, 16), **h5stz.STZ(absolute=1e-3))
+        for one, other in ("plain", "packed"), ("packed", "plain"):
+            reads.clear()
+            assert h5stz.compare(file[one], file[other]).count == FIELD.size
+            touched = [cut.start % 16 for name, box in reads if name == "/packed" for cut in box]
+            assert touched and not any(touched), "no box begins within a chunk"
+
+
+def test_memory_is_kept_from_piece_to_piece(tmp_path):
+    """New memory for each piece would have to be cleared."""
+    memory = h5stz.slabs.Memory()
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        pieces = [(np.s_[2:5, 0:60, 0:70]), np.s_[7:9, 1:60, 3:5], np.s_[0:1, 0:60, 0:70]]
+        for dtype in (">f4", "i2", "c8"):
+            data = file.create_dataset(dtype, data=FIELD.astype(dtype))
+            found = [(memory.piece(data, box).copy(), memory.piece(data, box)) for box in pieces]
+            assert all(np.array_equal(copy, FIELD.astype(dtype)[box]) for (copy, _), box in zip(found, pieces, strict=True))
+            assert all(np.shares_memory(each, found[0][1]) and each.dtype == dtype for _, each in found)
+        colours = h5py.enum_dtype({"red": 0, "blue": 1}, "u1")
+        assert memory.piece(file.create_dataset("colours", (4, 4), colours), np.s_[0:2, 0:2]).tolist() == [[0, 0], [0, 0]]

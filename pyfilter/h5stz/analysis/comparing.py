@@ -18,6 +18,7 @@ from h5stz import _core, slabs
 from h5stz.counts import counted
 from h5stz.elements import Array, DType, is_masked
 from h5stz.errors import StzError, StzTypeError
+from h5stz.files import compare_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource, Box
@@ -93,8 +94,9 @@ def compared(one: ArraySource, other: ArraySource, missing: Sequence[float], add
     if tuple(one.shape) != tuple(other.shape):
         raise StzError(f"the shapes {tuple(one.shape)} and {tuple(other.shape)} differ: give arrays of one shape", _ARGUMENT)
     sums = _Sums(identical=one.dtype == other.dtype)
-    for box in slabs.boxes(one.shape, slabs.slab_extents(one, _PIECE)):
-        x, y = slabs.piece(one, box), slabs.piece(other, box)
+    of_one, of_other = slabs.Memory(), slabs.Memory()
+    for box in slabs.boxes(one.shape, slabs.slab_extents(one, _PIECE, other)):
+        x, y = of_one.piece(one, box), of_other.piece(other, box)
         with np.errstate(over="ignore", invalid="ignore"):  # of numbers near the largest ones
             sums.add(box, x, y, missing)
         add(x.nbytes)
@@ -136,6 +138,11 @@ def _real(array: Array) -> Array:
     return found.astype(np.longdouble if found.dtype.kind in "iu" and found.dtype.itemsize == 8 else "f8")
 
 
+def _fits_float64(dtype: DType) -> bool:
+    """True if float64 holds all numbers of a type."""
+    return dtype.itemsize <= (4 if dtype.kind in "iu" else 8)
+
+
 def _valid(one: Array, other: Array, missing: Sequence[float]) -> Array:
     """True where both samples are finite, not masked and not a missing value."""
     found: Array = np.ones(np.shape(one), bool)
@@ -155,6 +162,7 @@ class _Sums:
         self.low, self.high, self.largest = math.inf, -math.inf, 0.0
         self.at: tuple[int, ...] | None = None
         self.errors = self.squares = 0.0
+        self._error = np.empty(_CACHED)
 
     def add(self, box: Box, one: Array, other: Array, missing: Sequence[float]) -> None:
         """Adds a slab, in parts that stay in the processor's cache."""
@@ -169,7 +177,12 @@ class _Sums:
 
     def _add(self, one: Array, other: Array, missing: Sequence[float]) -> int | None:
         """Adds a part; returns the index of its largest error if it is the largest so far."""
-        self.identical = self.identical and np.asarray(one).tobytes() == np.asarray(other).tobytes()
+        self.identical = self.identical and compare_data.same_bits(np.asarray(one), np.asarray(other))
+        if (squares := self._all_valid(one, other, missing)) is not None:
+            x, error = np.asarray(one), self._error[: one.size]
+            largest = abs(max(float(error.max()), -float(error.min())))
+            self._sum_up(x, error, squares)
+            return int(np.argmax(np.abs(error))) if self._is_largest(largest) else None
         x, y, valid = _real(one), _real(other), _valid(one, other, missing)
         count = int(np.count_nonzero(valid))
         if count < valid.size:
@@ -181,15 +194,35 @@ class _Sums:
         else:
             samples, error = x, y - x
         size = np.abs(error)
+        self._sum_up(samples, error, float((error * error).sum()))
+        return int(np.argmax(np.where(valid, size, -1))) if self._is_largest(float(size.max())) else None
+
+    def _all_valid(self, one: Array, other: Array, missing: Sequence[float]) -> float | None:
+        """The sum of the squared errors, if all samples are valid and float64 holds the errors. Puts the errors in `_error`.
+
+        A sample that is not finite has an error, and a sum, that is not finite.
+        """
+        if is_masked(one) or is_masked(other) or not all(map(_fits_float64, (one.dtype, other.dtype))):
+            return None
+        if any(np.any(array == number) for array in (one, other) for number in missing):
+            return None
+        error = np.subtract(other, one, dtype=np.float64, out=self._error[: one.size])
+        squares = float(np.einsum("i,i->", error, error))  # not np.dot, which wakes the threads of BLAS
+        return squares if math.isfinite(squares) else None
+
+    def _sum_up(self, samples: Array, error: Array, squares: float) -> None:
+        """Adds valid samples of the original, their errors, and the sum of their squares."""
         self.low, self.high = min(self.low, float(samples.min())), max(self.high, float(samples.max()))
         self.errors += float(error.sum())
-        self.squares += float((error * error).sum())
-        self.count += count
-        largest = float(size.max())
-        if not largest > self.largest and self.at is not None:
-            return None
-        self.largest = largest
-        return int(np.argmax(np.where(valid, size, -1)))
+        self.squares += squares
+        self.count += samples.size
+
+    def _is_largest(self, error: float) -> bool:
+        """True if an error is the largest so far, and is kept."""
+        if not error > self.largest and self.at is not None:
+            return False
+        self.largest = error
+        return True
 
     def comparison(self, one: ArraySource) -> Comparison:
         rmse = math.sqrt(self.squares / self.count) if self.count else math.nan

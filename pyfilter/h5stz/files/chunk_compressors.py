@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from importlib import import_module
+from math import prod
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import h5py
@@ -26,12 +27,13 @@ from h5stz.hdf5.objects import dataset_at, name_of
 from h5stz.options.settings import Settings
 from h5stz.options.stz import client_data
 from h5stz.reading.chunk_index import reason_of_form
-from h5stz.slabs import Box, piece
+from h5stz.slabs import Box, Memory, piece
 from h5stz.waiting import no_garbage_collection
 
 _Item = TypeVar("_Item")
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _AHEAD = 4  # chunks for each thread that are under way
+_BYTES_AHEAD = 128 << 20  # most bytes of chunks that are under way, if that leaves a chunk for each thread
 
 #: Where the first element of a chunk is in the dataset, and the chunk compressed.
 Stream: TypeAlias = tuple[tuple[int, ...], bytes | Array]
@@ -60,14 +62,19 @@ class InThreads:
         self, dataset: h5py.Dataset, wanted: Iterable[Box], chunks: Sequence[int], settings: Settings, history: History
     ) -> Iterator[Stream]:
         """See Compressor."""
+        free: list[Memory] = []
+        most = _BYTES_AHEAD // max(1, prod(chunks) * dataset.dtype.itemsize)
         with no_garbage_collection(), ThreadPoolExecutor(self._jobs) as pool:
 
-            def begun(box: Box) -> tuple[tuple[int, ...], Any]:
-                chunk = padded(piece(dataset, box), chunks, dataset.fillvalue)
-                return _offset(box), pool.submit(encoded, settings, chunk, history)
+            def begun(box: Box) -> tuple[tuple[int, ...], Any, Memory]:
+                memory = free.pop() if free else Memory()
+                chunk = padded(memory.piece(dataset, box), chunks, dataset.fillvalue)
+                return _offset(box), pool.submit(encoded, settings, chunk, history), memory
 
-            for offset, future in _some_ahead(map(begun, wanted), _AHEAD * self._jobs):
-                yield offset, future.result()
+            for offset, future, memory in _some_ahead(map(begun, wanted), max(self._jobs, min(_AHEAD * self._jobs, most))):
+                stream: bytes = future.result()
+                free.append(memory)
+                yield offset, stream
 
 
 class OnWorkers:

@@ -9,25 +9,33 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
+from typing import TypeAlias
 
 import h5py
 import numpy as np
 
 from h5stz import _core
 from h5stz.elements import Array
-from h5stz.errors import StzError
+from h5stz.errors import HDF5_ERRORS, StzError, StzMemoryError
+from h5stz.files.chunk_compressors import codec_of
 from h5stz.files.stored_chunks import stored_chunks
 from h5stz.hdf5 import raw_values
+from h5stz.hdf5.chunk_codec import ChunkCodec
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.settings import Settings
 from h5stz.reading.view import View
-from h5stz.slabs import STORED_BYTES, Box, slab_extents
+from h5stz.slabs import STORED_BYTES, Box, Memory, boxes, each_box, slab_extents
+from h5stz.thread_team import in_order
 from h5stz.unreadable import naming
 
 _DATA = _core.ERROR_CODES["STZ_ERROR_CONTENT"]
 _AT_ONCE = 1 << 17  # numbers: what is made of them stays in the caches
 _CLEARLY = 1 - 2.0**-40  # an error of less than this share of the bound is within it, however it was rounded
 _COARSE = 1e-290  # products near the smallest float64 numbers have larger rounding errors
+
+#: A box of a dataset, its samples, those of the other dataset, and what must be called before these are there.
+_Part: TypeAlias = tuple[Box, Array, Array, Callable[[], None]]
 
 
 def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None) -> bool:
@@ -50,7 +58,7 @@ def same(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], 
     if read is None:
         return _same_in_file(before, after, stored, add)
     for box, one, other in _pieces(before, after, add, read):
-        if not _same_bits(one, other):
+        if not same_bits(one, other):
             raise _broken(before, box, "its elements have other bits")
     return True
 
@@ -59,23 +67,24 @@ def _same_in_file(before: h5py.Dataset, after: h5py.Dataset, stored: h5py.h5t.Ty
     if before.shape != after.shape or not stored.equal(after.id.get_type()):
         raise _broken(before, (), "its type or its shape differs")
     sizes = raw_values.Sizes(before.shape, np.dtype((np.void, stored.get_size())), before.chunks)
+    of_one, of_other = Memory(), Memory()
     for box in written_boxes(slab_extents(sizes, STORED_BYTES, after), before, after):
         with ExitStack() as values:
             try:
-                one = values.enter_context(raw_values.values_of(before.id, box, stored))
+                one = values.enter_context(raw_values.values_of(before.id, box, stored, of_one))
             except RuntimeError:
                 if before.chunks is None or not raw_values.is_plain(stored):
                     raise
                 _compare_chunks(before, after)
                 return False
-            other = values.enter_context(raw_values.values_of(after.id, box, stored))
-            if not _same_bits(one, other) and raw_values.told(stored, one) != raw_values.told(stored, other):
+            other = values.enter_context(raw_values.values_of(after.id, box, stored, of_other))
+            if not same_bits(one, other) and raw_values.told(stored, one) != raw_values.told(stored, other):
                 raise _broken(before, box, "its elements have other bits")
             add(one.nbytes)
     return True
 
 
-def _same_bits(one: Array, other: Array) -> bool:
+def same_bits(one: Array, other: Array) -> bool:
     """True if two arrays have the same bytes."""
     if one.nbytes != other.nbytes or not (one.flags.c_contiguous and other.flags.c_contiguous):
         return one.tobytes() == other.tobytes()
@@ -92,16 +101,33 @@ def _compare_chunks(before: h5py.Dataset, after: h5py.Dataset) -> None:
             raise _broken(before, tuple(slice(at, at + 1) for at in offset), "the chunk is stored in other bytes")
 
 
-def within(before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None]) -> float:
+def within(
+    before: h5py.Dataset, after: h5py.Dataset, settings: Settings, add: Callable[[int], None], threads: int = 1
+) -> float:
     """The largest |x - x'| over the finite elements of two numeric datasets. `add` is called with the bytes of each slab.
 
     Raises:
         StzError: an error exceeds the bound of the settings, or other elements have other bits.
     """
+
+    def largest_error(part: _Part) -> float:
+        box, x, y, decode = part
+        try:
+            decode()
+        except StzMemoryError:
+            raise
+        except StzError as damage:
+            raise _broken(before, box, f"its chunk cannot be decoded ({damage})") from damage
+        largest = 0.0
+        for one, other in _small_parts(x, y):
+            error = _clear_error(one, other, settings)
+            largest = max(largest, _exact_error(before, box, one, other, settings) if error is None else error)
+        return largest
+
     largest = 0.0
-    for box, x, y in _parts(before, after, add):
-        error = _clear_error(x, y, settings)
-        largest = max(largest, _exact_error(before, box, x, y, settings) if error is None else error)
+    for parts in _slabs_of_parts(before, after, add):
+        with in_order(largest_error, parts, min(threads, len(parts))) as errors:
+            largest = max(largest, *errors)
     return largest
 
 
@@ -120,6 +146,13 @@ def _clear_error(x: Array, y: Array, settings: Settings) -> float | None:
     """
     if settings.mode == _core.MODES["lossless"] or x.dtype.itemsize > (8 if x.dtype.kind == "f" else 4):
         return None
+    by_size = settings.mode == _core.MODES["pointwise_relative"]
+    if settings.fill is None and not by_size:
+        with np.errstate(all="ignore"):
+            error = np.subtract(x, y, dtype=np.float64)
+        largest = max(float(error.max(initial=0)), -float(error.min(initial=0)))
+        if largest <= settings.largest_error * _CLEARLY:  # False if a number is not finite
+            return largest
     exact = _unchanged(x, settings)
     any_exact = exact.any()
     if any_exact and not np.array_equal(_bits(x[exact]), _bits(y[exact])):
@@ -129,7 +162,7 @@ def _clear_error(x: Array, y: Array, settings: Settings) -> float | None:
         np.abs(error, out=error)
         if any_exact:
             error[exact] = 0
-        if settings.mode != _core.MODES["pointwise_relative"]:
+        if not by_size:
             clear = error.max(initial=0) <= settings.largest_error * _CLEARLY
         else:
             limit = np.abs(x, dtype=np.float64)
@@ -161,24 +194,80 @@ def _exact_error(before: h5py.Dataset, box: Box, x: Array, y: Array, settings: S
     return float(error.max(initial=0))
 
 
-def _parts(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[tuple[Box, Array, Array]]:
-    """The real numbers of two datasets in small parts, because comparing takes many times their memory."""
-    for box, one, other in _pieces(before, after, add):
-        x, y = _components(one), _components(other)
-        for begin in range(0, len(x), _AT_ONCE):
-            yield box, x[begin : begin + _AT_ONCE], y[begin : begin + _AT_ONCE]
+def _slabs_of_parts(before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None]) -> Iterator[list[_Part]]:
+    """Two datasets in slabs, each as parts that threads compare: the chunks of the second dataset if they can decode these.
+
+    The parts of a slab must have been compared before the next slab is taken.
+    """
+    _refuse_other_form(before, after)
+    extents = slab_extents(before, STORED_BYTES, after)
+    codec = codec_of(after)
+    if codec is None or any(
+        extent % chunk and extent < size for extent, chunk, size in zip(extents, codec.chunks, before.shape, strict=True)
+    ):
+        for box, one, other in _pieces(before, after, add):
+            yield [(box, one, other, _nothing)]
+        return
+    of_one, of_other = Memory(), Memory()
+    for box in written_boxes(extents, before, after):
+        one = np.asarray(of_one.piece(before, box))
+        yield _parts_of(box, one, after, codec, of_other)
+        add(one.nbytes)
+
+
+def _parts_of(box: Box, one: Array, after: h5py.Dataset, codec: ChunkCodec, memory: Memory) -> list[_Part]:
+    """The parts of a slab that consists of whole chunks of the second dataset."""
+    places = boxes(one.shape, codec.chunks)
+    chunks = memory.array((len(places), *codec.chunks), codec.dtype)
+    parts: list[_Part] = []
+    for place, chunk in zip(places, chunks, strict=True):
+        where = tuple(slice(cut.start + at.start, cut.start + at.stop) for cut, at in zip(box, place, strict=True))
+        x, y = one[place], chunk[tuple(slice(0, at.stop - at.start) for at in place)]
+        stream = _stream(after, where)
+        if stream is None:
+            y[...] = after[where]
+        parts.append((where, x, y, _nothing if stream is None else partial(codec.decode, stream, chunk)))
+    return parts
+
+
+def _stream(dataset: h5py.Dataset, box: Box) -> bytes | None:
+    """The stored bytes of a chunk; None if there is none, or if it is stored without the filter."""
+    try:
+        mask, content = dataset.id.read_direct_chunk(tuple(cut.start for cut in box))
+    except HDF5_ERRORS:
+        return None
+    return None if mask else bytes(content)
+
+
+def _nothing() -> None:
+    pass
+
+
+def _small_parts(one: Array, other: Array) -> Iterator[tuple[Array, Array]]:
+    """The real numbers of two arrays in small parts, because comparing takes many times their memory."""
+    sizes = raw_values.Sizes(one.shape, one.dtype, None)
+    for box in each_box(one.shape, slab_extents(sizes, _AT_ONCE * one.dtype.itemsize)):
+        yield _components(one[box]), _components(other[box])
 
 
 def _pieces(
     before: h5py.Dataset, after: h5py.Dataset, add: Callable[[int], None], read: View | None = None
 ) -> Iterator[tuple[Box, Array, Array]]:
+    _refuse_other_form(before, after)
+    of_one, of_other = Memory(), Memory()
+    for box in written_boxes(slab_extents(before, STORED_BYTES, after), before, after):
+        if read is None:
+            one = of_one.piece(before, box)
+        else:
+            with naming(before, box):
+                one = read[box]
+        yield box, np.asarray(one), np.asarray(of_other.piece(after, box))
+        add(one.nbytes)
+
+
+def _refuse_other_form(before: h5py.Dataset, after: h5py.Dataset) -> None:
     if (before.shape, before.dtype) != (after.shape, after.dtype):
         raise _broken(before, (), f"it is {after.dtype} {after.shape} now")
-    for box in written_boxes(slab_extents(before, STORED_BYTES, after), before, after):
-        with naming(before, box):
-            one = np.asarray((read or before)[box])
-        yield box, one, np.asarray(after[box])
-        add(one.nbytes)
 
 
 def _components(array: Array) -> Array:

@@ -151,7 +151,7 @@ def repack(
         plan = Plan(old, rules, rechunk, again, error)  # which checks the options: they matter more than what is at `target`
         with replaced(source, target, overwrite) as part:
             less = "use jobs=1" if jobs > 1 and scheduler is None else ""
-            report = _Repack(old, plan, error, using, progress, less).write(part)
+            report = _Repack(old, plan, error, using, jobs, progress, less).write(part)
             report.before, report.after = source.stat().st_size, part.stat().st_size
             reading.close()  # the new file may take the place of this one
         if is_netcdf3(source):
@@ -166,10 +166,11 @@ class _Repack:
         plan: Plan,
         max_error: float | None,
         compressor: Compressor,
+        threads: int,  # that compare
         progress: Progress | None,
         less: str,  # as of naming_memory()
     ) -> None:
-        self.less = less
+        self.threads, self.less = threads, less
         self.old, self.plan, self.max_error, self.compressor = old, plan, max_error, compressor
         self.compressed: dict[str, Decision] = {}
         self.shortened: dict[str, float] = {}  # datasets that lost layers, with their largest errors
@@ -208,7 +209,7 @@ class _Repack:
                 return Outcome(path, None, *sizes, how, self.shortened[path], written_bytes=written)
             options = self.compressed[path].options
             assert options is not None
-            error = compare_data.within(before, made, options.resolved.settings, add)
+            error = compare_data.within(before, made, options.resolved.settings, add, self.threads)
             return Outcome(path, None, *sizes, str(options), error, self.compressed[path].note, written)
 
     def _store(self, dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID) -> bool:

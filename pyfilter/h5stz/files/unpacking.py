@@ -24,8 +24,8 @@ from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
 from h5stz.signatures import checked
-from h5stz.slabs import STORED_BYTES, slab_extents
-from h5stz.unreadable import naming, naming_memory, of_part
+from h5stz.slabs import STORED_BYTES, Memory, slab_extents
+from h5stz.unreadable import naming_memory, of_part
 
 _OPTION = _core.ERROR_CODES["STZ_ERROR_OPTION"]
 
@@ -130,8 +130,8 @@ def _write(
         1, 0, 0
     )  # each box is whole chunks; and what waited to be written when the disk is full, HDF5 would crash on
     made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link, access))
+    memory = Memory()
     for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
-        with naming(stored, box):
-            part = np.asarray(stored[box])
+        part = np.asarray(memory.piece(stored, box))
         made[box] = part
         add(part.nbytes)

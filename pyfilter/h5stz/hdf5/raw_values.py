@@ -20,7 +20,7 @@ from h5py._objects import phil
 
 from h5stz.elements import Array, DType
 from h5stz.hdf5.calls import function
-from h5stz.slabs import Box
+from h5stz.slabs import Box, Memory
 
 #: Called with the address of a reference of HDF5 in memory and its kind; may change it.
 Visit = Callable[[int, int], None]
@@ -102,17 +102,21 @@ def is_plain(stored: h5py.h5t.TypeID) -> bool:
 
 
 @contextmanager
-def values_of(dataset: h5py.h5d.DatasetID, box: Box, stored: h5py.h5t.TypeID) -> Iterator[Array]:
-    """A context with the values of a box of a dataset, as bytes in a 1-D array. Memory behind pointers is freed at the end."""
+def values_of(dataset: h5py.h5d.DatasetID, box: Box, stored: h5py.h5t.TypeID, memory: Memory | None = None) -> Iterator[Array]:
+    """A context with the values of a box of a dataset, as bytes in a 1-D array. Memory behind pointers is freed at the end.
+
+    `memory`: for values that consist of their bytes only.
+    """
     shape = tuple(cut.stop - cut.start for cut in box)
-    space, memory = _spaces(dataset, box)
-    raw = np.zeros(prod(shape) * stored.get_size(), np.uint8)
-    call("H5Dread", dataset, stored, memory, space, 0, raw)
+    space, selected = _spaces(dataset, box)
+    size = prod(shape) * stored.get_size()
+    raw = memory.array((size,), np.dtype(np.uint8)) if memory and is_plain(stored) else np.zeros(size, np.uint8)
+    call("H5Dread", dataset, stored, selected, space, 0, raw)
     try:
         yield raw
     finally:
         if not is_plain(stored):
-            call("H5Dvlen_reclaim", stored, memory, 0, raw)
+            call("H5Dvlen_reclaim", stored, selected, 0, raw)
 
 
 def write_values(dataset: h5py.h5d.DatasetID, box: Box, stored: h5py.h5t.TypeID, raw: Array) -> None:
