@@ -49,6 +49,20 @@ cdef class Learned:
         finally:
             stz_learned_free(memory)
 
+    @staticmethod
+    def joined(learned):
+        """The predictions of a sequence of Learned, one after the other."""
+        cdef Learned each
+        cdef stz_learned* memory = stz_learned_create()
+        if memory is NULL:
+            check(ERROR_CODES["STZ_ERROR_MEMORY"])
+        try:
+            for each in learned:
+                check(stz_learned_join(memory, each.memory))
+            return Learned.of_words(with_learned((), memory))
+        finally:
+            stz_learned_free(memory)
+
     def words(self):
         """Client data of nothing but these predictions."""
         if self.words_ is None:

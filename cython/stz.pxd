@@ -175,6 +175,7 @@ cdef extern from "stz_cd_values.h" nogil:
 cdef extern from "stz_learned.h" nogil:
     stz_learned* stz_learned_create()
     int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void* data, const stz_options* options)
+    int stz_learned_join(stz_learned* learned, const stz_learned* other)
     size_t stz_learned_count(const stz_learned* learned)
     void stz_learned_free(stz_learned* learned)
     int stz_cd_values_add_learned(const stz_learned* learned, unsigned int* words, size_t capacity, size_t* count)

@@ -34,6 +34,14 @@ int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void
   });
 }
 
+int stz_learned_join(stz_learned* learned, const stz_learned* other) {
+  if (!learned || !other) return STZ_ERROR_ARGUMENT;
+  return guarded([&] {
+    require(!learned->is_fixed() && learned != other, STZ_ERROR_ARGUMENT);
+    for (const auto& set : other->sets()) require(learned->add(set, true), STZ_ERROR_MEMORY);
+  });
+}
+
 void stz_learned_fix(stz_learned* learned) {
   if (learned) learned->fix();
 }

@@ -52,6 +52,7 @@ STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_learned_train,
             (stz_learned * learned, const stz_layout* layout, const void* data, const stz_options* options),
             (learned, layout, data, options))
 STZ_FORWARD(void, void(), stz_learned_fix, (stz_learned * learned), (learned))
+STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_learned_join, (stz_learned * learned, const stz_learned* other), (learned, other))
 STZ_FORWARD(size_t, 0, stz_learned_count, (const stz_learned* learned), (learned))
 STZ_FORWARD(void, void(), stz_learned_free, (stz_learned * learned), (learned))
 STZ_FORWARD(int, STZ_ERROR_LIBRARY, stz_cd_values_add_learned,

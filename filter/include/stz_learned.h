@@ -32,6 +32,10 @@ STZ_API stz_learned* stz_learned_create(void);
  * arguments and errors are those of stz_compress. The precision layers of the options are ignored. */
 STZ_API int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void* data, const stz_options* options);
 
+/* Adds what another memory has learned, oldest first, as if its arrays had taught this one: memories that several threads trained side by
+ * side become one, in the order of the calls. Nobody may train `other` during this call. Errors: as stz_learned_train. */
+STZ_API int stz_learned_join(stz_learned* learned, const stz_learned* other);
+
 /* Ends learning. From now on the bytes of a stream depend only on its array, the options and what was learned so far. No thread may use
  * the memory during this call. It may be NULL. */
 STZ_API void stz_learned_fix(stz_learned* learned);

@@ -223,7 +223,7 @@ class _Repack:
         if decision.drops_layers:
             return self._store_shorter(dataset, place, stored_type, decision)
         if decision.options.resolved.asked.partition("=")[0] not in MEASURED:  # the plan trains those on the data
-            decision = replace(decision, options=decision.options.trained(dataset, decision.chunks))
+            decision = replace(decision, options=decision.options.trained(dataset, decision.chunks, threads=self.threads))
         made = _create(dataset, place, stored_type, decision)
         with self.meter.share(path, array_bytes(dataset)) as add:
             for offset, stream in self._streams(dataset, decision):

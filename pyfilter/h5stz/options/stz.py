@@ -31,6 +31,7 @@ from h5stz.options.option_checks import (
     checked_layer_bounds,
     checked_option,
     option_value,
+    thread_count,
 )
 from h5stz.options.resolved import MEASURED, Resolved, bound_for, of_text, settings_of, with_measured, with_nothing_found
 from h5stz.options.settings import Settings
@@ -220,7 +221,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         settings = settings.replace(fill=fill)
         if scan is not None and measured:
             settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
-        settings = with_predictions(settings, source, chunks)
+        settings = with_predictions(settings, source, chunks, thread_count(threads))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
 
     @staticmethod
@@ -327,7 +328,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         return config
 
     @checked
-    def trained(self, data: ArraySource | npt.ArrayLike, chunks: tuple[int, ...]) -> STZ:
+    def trained(self, data: ArraySource | npt.ArrayLike, chunks: tuple[int, ...], *, threads: int | None = None) -> STZ:
         """These options with predictions for small chunks that are trained on the data. Writing is then faster.
 
         The bytes of a chunk then depend only on the chunk and the options, unless the process has read such a chunk before
@@ -336,6 +337,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         Args:
             data: the whole dataset, as for the class. 9 to 28 chunks of it are read.
             chunks: the chunk shape of the dataset.
+            threads: number of threads that train, which changes nothing but the time. Default: H5STZ_THREADS, or 1.
 
         Returns:
             STZ: the new options. It is this object itself if training would not pay: for fewer than 48 chunks, for chunks of
@@ -343,7 +345,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             predictions would cost more than 2 % of the bytes.
         """
         source = data if slabs.is_array_like(data) else np.asarray(data)
-        settings = with_predictions(self.resolved.settings, source, chunks)
+        settings = with_predictions(self.resolved.settings, source, chunks, thread_count(threads))
         if settings is self.resolved.settings:
             return self
         options = STZ.__new__(STZ)

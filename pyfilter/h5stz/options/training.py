@@ -11,6 +11,7 @@ from h5stz import _core, elements, slabs
 from h5stz.elements import Array
 from h5stz.options.settings import Settings
 from h5stz.slabs import ArraySource, Box
+from h5stz.thread_team import in_order
 
 MOST_SAMPLES = 1 << 19  # of a chunk: in larger ones, fitting takes little of the time
 FEWEST_SAMPLES = 1 << 9
@@ -25,7 +26,9 @@ _LEARN = _core.CHOICES["learn"]
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
-def with_predictions(settings: Settings, source: ArraySource | None, chunks: Sequence[int] | None) -> Settings:
+def with_predictions(
+    settings: Settings, source: ArraySource | None, chunks: Sequence[int] | None, threads: int = 1
+) -> Settings:
     """The settings with predictions trained on chunks of the data; the same settings if training would not pay.
 
     Args:
@@ -33,19 +36,20 @@ def with_predictions(settings: Settings, source: ArraySource | None, chunks: Seq
         source: the data as they will be stored; None: not known. Arrays of dask are not used, because reading one chunk might
             compute all of them.
         chunks: the chunk shape; None: not known.
+        threads: number of threads, which changes nothing but the time.
     """
     if source is None or chunks is None or not _may_pay(settings, source, chunks):
         return settings
     count = next(sets for most, sets in _TRAINED if math.prod(chunks) <= most)
     boxes = _spread_boxes(source.shape, chunks, 2 * count + _JUDGED)
     judged = [_samples(source, box, settings) for box in boxes[:_JUDGED]]
-    own = sum(len(settings.encode(each)) for each in judged)
+    own = _size(settings, judged, threads)
     if own / _JUDGED * _count(source.shape, chunks) * _MOST_SHARE < 4 * _core.CD_MAX_WORDS:
         return settings
     found: list[tuple[int, Settings]] = []
     for begin in (_JUDGED, _JUDGED + count):
-        trained = _trained(settings, [_samples(source, box, settings) for box in boxes[begin : begin + count]])
-        found.append((sum(len(trained.encode(each)) for each in judged), trained))
+        trained = _trained(settings, [_samples(source, box, settings) for box in boxes[begin : begin + count]], threads)
+        found.append((_size(trained, judged, threads), trained))
         if found[-1][0] < (1 + _MOST_LOSS / 2) * own:
             break
     size, best = min(found, key=lambda each: each[0])
@@ -93,7 +97,17 @@ def _samples(source: ArraySource, box: Box, settings: Settings) -> Array:
     return np.ascontiguousarray(elements.stored(slabs.piece(source, box), settings.fill))
 
 
-def _trained(settings: Settings, arrays: Sequence[Array]) -> Settings:
+def _size(settings: Settings, arrays: Sequence[Array], threads: int) -> int:
+    """The bytes of all streams."""
+    with in_order(lambda array: len(settings.encode(array)), arrays, min(threads, len(arrays))) as sizes:
+        return sum(sizes)
+
+
+def _trained(settings: Settings, arrays: Sequence[Array], threads: int) -> Settings:
     code, byte_order = elements.element_type(arrays[0].dtype)
-    samples = [elements.as_bytes(each) for each in arrays]
-    return settings.replace(learned=_core.Learned.train(samples, code, byte_order, arrays[0].shape, settings))
+
+    def train(array: Array) -> _core.Learned:
+        return _core.Learned.train([elements.as_bytes(array)], code, byte_order, array.shape, settings)
+
+    with in_order(train, arrays, min(threads, len(arrays))) as of_each:
+        return settings.replace(learned=_core.Learned.joined(list(of_each)))

@@ -102,7 +102,7 @@ def write(
     samples = Samples(data, None if dtype is None else np.dtype(dtype))
     stored = samples.dtype if dtype is None else np.dtype(dtype)
     shape = _chunks_of(samples, stored, chunks, maxshape, options.get("append_axis"))
-    stz = _stz(samples, stored, shape, options)
+    stz = _stz(samples, stored, shape, options, count)
     if samples.is_masked and arguments["fillvalue"] is None:
         given = options.get("fill_value") or None  # NaN, of which the options say nothing
         arguments["fillvalue"] = given if stz.fill_value is None else stz.fill_value  # so that readers find masked samples
@@ -166,7 +166,7 @@ def _is_extent(extent: object) -> bool:
     return isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) and bool(extent > 0)
 
 
-def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: CodingOptions) -> STZ:
+def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: CodingOptions, threads: int) -> STZ:
     """The STZ of the options, which looks at the data only if it must."""
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
     if samples.is_masked or not given.keys().isdisjoint(MEASURED):
@@ -176,11 +176,14 @@ def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: Codin
                 "convert the data first",
                 _ARGUMENT,
             )
-        return STZ(**given, data=samples.source, chunks=chunks)
+        of_chunks = not given.keys().isdisjoint(("psnr", "ratio"))
+        stz = STZ(**given, data=samples.source, chunks=chunks if of_chunks else None)
+        return stz.trained(samples.source, chunks, threads=threads)
     if given.get("fill_value") is not None:
         given["dtype"] = dtype
     stz = STZ(**given)
-    return stz.trained(samples.source, chunks) if samples.in_memory and dtype == samples.dtype and dtype.kind != "V" else stz
+    may_train = samples.in_memory and dtype == samples.dtype and dtype.kind != "V"
+    return stz.trained(samples.source, chunks, threads=threads) if may_train else stz
 
 
 def is_dask(data: object) -> bool:
