@@ -3,8 +3,8 @@
 The calls take turns, and the figures are medians. Files are in a temporary directory, so they are mostly in the page cache.
 
 Another part measures the serial part of a call, which threads do not share. It replaces the codec by nothing, and subtracts
-the time of copying samples and of reading bytes. The speeds with more processors are computed from the serial part. They were
-not measured.
+the time of copying samples and of reading bytes. Threads share the training of predictions, so it is left out. The speeds
+with more processors are computed from the serial part. They were not measured.
 """
 
 import itertools
@@ -27,7 +27,7 @@ SMALL_CHUNKS = {"16^3": (16, 16, 16), "32^3": (32, 32, 32)}
 SERIAL = {"64^3", "16^3"}  # chunks whose serial part is measured
 
 
-def files(directory, field, chunks, bound, threads):
+def files(directory, field, chunks, bound, threads, learn=True):
     """{name: function} of all ways to write, each to a file of its own."""
 
     def write(name, count):
@@ -35,7 +35,7 @@ def files(directory, field, chunks, bound, threads):
             if count is None:
                 file.create_dataset("x", data=field, chunks=chunks, **h5stz.STZ(absolute=bound))
             else:
-                h5stz.write(file, "x", field, chunks=chunks, threads=count, absolute=bound)
+                h5stz.write(file, "x", field, chunks=chunks, threads=count, absolute=bound, learn=learn)
 
     counts = {"h5py": None} | {f"{count} threads": count for count in threads}
     return {name: lambda name=name, count=count: write(name, count) for name, count in counts.items()}
@@ -105,7 +105,7 @@ def serial_parts(directory, field, chunks, bound, out, repeats):
         size = file["x"].id.get_storage_size() // count
     with NoCodec(size):
         actions = {
-            "write": files(directory, field, chunks, bound, [1])["1 threads"],
+            "write": files(directory, field, chunks, bound, [1], learn=False)["1 threads"],
             "read": reads(directory, out, [1])["1 threads"],
         }
         whole = clock.times(actions, repeats)

@@ -73,6 +73,12 @@ def test_every_number_of_threads_writes_the_same(tmp_path, monkeypatch):
     assert written[0] == written[1]
 
 
+def test_every_number_of_threads_trains_the_same():
+    trained = [h5stz.STZ(absolute=1e-3).trained(DATA, CHUNK, threads=threads) for threads in (1, 2, 3, 16)]
+    assert trained[0].resolved.settings.learned is not None
+    assert len({tuple(each.filter_options) for each in trained}) == 1
+
+
 def test_predictions_survive_copies_and_pickling(tmp_path):
     settings = OPTIONS.resolved.settings
     copy = pickle.loads(pickle.dumps(settings))

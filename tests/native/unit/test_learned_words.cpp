@@ -77,6 +77,22 @@ TEST(client_data_of_every_form_take_predictions) {
   CHECK(first != compressed(chunks[20], options));
 }
 
+TEST(memories_that_are_joined_know_what_one_would_know) {
+  const std::vector<Chunk> chunks = field(3);
+  const stz_options options = options_of(STZ_ABSOLUTE, 1e-3, nullptr);
+  const Memory together = trained(chunks, options), joined = memory();
+  for (const Chunk& one : chunks) {
+    const Memory alone = trained({one}, options);
+    CHECK(stz_learned_join(joined.get(), alone.get()) == STZ_OK);
+  }
+  const Words words = packed(options, nullptr);
+  CHECK(with_learned(words, joined.get()) == with_learned(words, together.get()));
+  CHECK(stz_learned_join(joined.get(), joined.get()) == STZ_ERROR_ARGUMENT);
+  CHECK(stz_learned_join(joined.get(), nullptr) == STZ_ERROR_ARGUMENT && stz_learned_join(nullptr, joined.get()) == STZ_ERROR_ARGUMENT);
+  stz_learned_fix(joined.get());
+  CHECK(stz_learned_join(joined.get(), together.get()) == STZ_ERROR_ARGUMENT);
+}
+
 TEST(client_data_without_any_predictions_fit_every_array) {
   const Words words = with_learned(packed(options_of(STZ_ABSOLUTE, 1e-3, nullptr), nullptr), nullptr);
   const Memory none = learned_of(words);
