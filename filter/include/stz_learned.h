@@ -33,7 +33,8 @@ STZ_API stz_learned* stz_learned_create(void);
 STZ_API int stz_learned_train(stz_learned* learned, const stz_layout* layout, const void* data, const stz_options* options);
 
 /* Adds what another memory has learned, oldest first, as if its arrays had taught this one: memories that several threads trained side by
- * side become one, in the order of the calls. Nobody may train `other` during this call. Errors: as stz_learned_train. */
+ * side become one, in the order of the calls. Nobody may train `other` during this call. Errors: STZ_ERROR_ARGUMENT if one of them is
+ * NULL, both are the same, or `learned` is fixed; STZ_ERROR_MEMORY, after which a part may have been added. */
 STZ_API int stz_learned_join(stz_learned* learned, const stz_learned* other);
 
 /* Ends learning. From now on the bytes of a stream depend only on its array, the options and what was learned so far. No thread may use

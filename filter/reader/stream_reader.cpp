@@ -84,12 +84,19 @@ void StreamReader::load_payload() {
   payload_ = std::move(stream);
 }
 
-// Copies from the array in the payload; a constant array has only one element there.
+// Copies from the array in the payload, or repeats the only element that is there.
 void StreamReader::copy_payload(const Request& request, u8* out) const {
   const int rank = header_.layout.rank;
   const size_t element = element_size(header_.layout.dtype);
+  if (header_.form == Form::constant) {
+    u64 size = element;
+    for (int r = 0; r < rank; r++) size *= request.count[r];
+    if (!size) return;
+    memcpy(out, payload_.data(), element);
+    return repeat_bytes(out, element, size);
+  }
   u64 at[STZ_MAX_RANK] = {}, stride[STZ_MAX_RANK + 1];
-  stride[rank] = header_.form == Form::constant ? 0 : element;
+  stride[rank] = element;
   for (int r = rank - 1; r >= 0; r--) stride[r] = stride[r + 1] * header_.layout.shape[r];
   for (;;) {
     u64 from = 0;

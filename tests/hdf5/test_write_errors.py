@@ -97,7 +97,9 @@ def test_wrong_calls(file, tmp_path):
     ],
 )
 def test_arguments_of_the_call_are_refused_in_creation(file, name, value, instead, source):
-    data = FIELD if source == "memory" else pytest.importorskip("dask.array").from_array(FIELD)
+    data = (
+        FIELD if source == "memory" else pytest.importorskip("dask.array", reason="needs Python package dask").from_array(FIELD)
+    )
     with pytest.raises(h5stz.StzError, match=f"^creation={{'{name}': ...}} is not possible: .*{instead}"):
         h5stz.write(file, "x", data, absolute=1, creation={"track_order": True, name: value})
     assert list(file) == []

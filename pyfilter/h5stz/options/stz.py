@@ -342,7 +342,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         Returns:
             STZ: the new options. It is this object itself if training would not pay: for fewer than 48 chunks, for chunks of
             more than 2^19 samples, with `learn=False`, `layers`, or an `effort` from 7 on, for dask arrays, or if the
-            predictions would cost more than 2 % of the bytes.
+            predictions would cost more than 2 % of the bytes. Errors are those of the class.
         """
         source = data if slabs.is_array_like(data) else np.asarray(data)
         settings = with_predictions(self.resolved.settings, source, chunks, thread_count(threads))

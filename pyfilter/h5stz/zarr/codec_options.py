@@ -108,11 +108,15 @@ class CodecOptions:
 
         Returns:
             The new codec. Without predictions if training would not pay (STZ.trained()).
+
+        Raises:
+            StzError: (a ValueError) the data cannot be read, or there is not enough memory.
+            StzTypeError: (also a TypeError) the data have a type that h5stz does not compress.
         """
         source = data if is_array_like(data) else np.asarray(data)
         options = self._options(self._number())
         options["dtype"] = np.dtype(source.dtype)
-        learned = STZ(**options).trained(source, chunks).resolved.settings.learned
+        learned = STZ(**options).trained(source, chunks, threads=self.threads).resolved.settings.learned
         return replace(self, predictions=None if learned is None else text_of(learned))
 
     def require_valid(self, dtype: DType | None) -> None:
