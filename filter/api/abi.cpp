@@ -164,7 +164,7 @@ int stz_verify(const void* stream, size_t size, int threads, uint64_t* blocks) {
   return guarded([&] {
     const Header header = read_header(static_cast<const u8*>(stream), size);
     Verification verification;
-    if (header.form == Form::raw || header.form == Form::constant) {
+    if ((header.form == Form::raw && !header.fields.any()) || header.form == Form::constant) {
       checked_payload(header, static_cast<const u8*>(stream), size);
       return;
     }

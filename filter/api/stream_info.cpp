@@ -12,6 +12,7 @@ struct FormText {
 };
 
 FormText form_text(const Header& h) {
+  if (h.fields.any()) return {"floating-point fields", "patched: floating-point fields"};
   if (h.form == Form::raw) return {"raw", "patched: raw"};
   if (h.form == Form::constant) return {"constant", "patched: constant"};
   switch (h.quantizer) {

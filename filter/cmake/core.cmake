@@ -1,6 +1,6 @@
 # The codec: these folders, in the order of tests/tools/test_folders.py, and simd. It depends on libc alone.
 set(core_sources)
-foreach(folder base grid coding format predict masks options encoder/plan encoder/represent encoder/block encoder/fit encoder/write encoder
+foreach(folder base grid coding format predict masks options encoder/plan encoder/represent encoder/block encoder/fit encoder/write encoder/fields encoder
                decoder reader precision rewrite api)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   list(APPEND core_sources ${sources})

@@ -22,15 +22,9 @@ void build(CodeTable& t, const CodeTableSource& source) {
   for (int s = 0; s <= t.count; s++) {
     const u32 f = source.freq[s];
     t.freq[s] = u16(f);
-    // Division by f as a multiplication, exact for all states below 2^31 (Granlund and Montgomery 1994).
-    if (f < 2) {
-      t.reciprocal[s] = ~0u;
-      t.step[s] = f | (start + probability_total - 1) << 12;
-    } else {
-      int h = ceil_log2(f);
-      t.reciprocal[s] = u32(((u64(1) << (h + 31)) + f - 1) / f);
-      t.step[s] = f | start << 12 | u32(h - 1) << 28;
-    }
+    const RansStep step = rans_step(f, start);
+    t.reciprocal[s] = step.reciprocal;
+    t.step[s] = step.step;
     t.cost[s] = u16(log2_fixed(probability_total) - log2_fixed(f));
     expected += u64(t.cost[s]) * f;
     start += f;
@@ -53,6 +47,13 @@ const Family& family() {
 }
 
 }  // namespace
+
+// Division by f as a multiplication, exact for all states below 2^31 (Granlund and Montgomery 1994).
+RansStep rans_step(u32 f, u32 start) {
+  if (f < 2) return {~0u, f | (start + probability_total - 1) << 12};
+  const int h = ceil_log2(f);
+  return {u32(((u64(1) << (h + 31)) + f - 1) / f), f | start << 12 | u32(h - 1) << 28};
+}
 
 const u32* CodeTable::decoding() const {
   u32* table = __atomic_load_n(&decoding_, __ATOMIC_ACQUIRE);

@@ -16,13 +16,19 @@ constexpr int shapes = 4, unshifted_scales = 36, scale_limit = unshifted_scales 
 constexpr int zero_run_tables = 48, value_tables = 32;
 constexpr int outlier_exponent = 63;
 
+// For encoding a symbol of frequency f whose part of the interval begins at `start`: x -> x + bias + quotient * (4096 - f), with quotient =
+// x / f = (x * reciprocal >> 32) >> shift. step: f | bias << 12 | shift << 28.
+struct RansStep {
+  u32 reciprocal, step;
+};
+RansStep rans_step(u32 f, u32 start);
+
 struct CodeTable {
-  int count;      // symbols with a frequency; symbol `count` is the escape
-  u16 freq[50];   // of 4096
-  u16 cost[50];   // in 1/256 bit
-  u32 mean_cost;  // expected cost, in 1/256 bit
-  // For encoding a symbol: x -> x + bias + quotient * (4096 - freq), with quotient = x / freq = (x * reciprocal >> 32) >> shift.
-  u32 reciprocal[64], step[64];  // step: freq | bias << 12 | shift << 28
+  int count;                     // symbols with a frequency; symbol `count` is the escape
+  u16 freq[50];                  // of 4096
+  u16 cost[50];                  // in 1/256 bit
+  u32 mean_cost;                 // expected cost, in 1/256 bit
+  u32 reciprocal[64], step[64];  // RansStep of each symbol
   const u32* decoding() const;   // 4096 entries: symbol | freq << 8 | offset << 20; built on first use
   mutable u32* decoding_ = nullptr;
 };

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/parallel.h"
 #include "base/threads.h"
+#include "decoder/decode_fields.h"
 #include "decoder/decode_level.h"
 #include "decoder/decode_patched.h"
 #include "format/convert.h"
@@ -126,6 +127,8 @@ void decode(const u8* stream, size_t size, u8* out, size_t out_size, int threads
   const size_t taken = std::min(refinements, h.layers.refinements());
   if (h.form == Form::patched) {
     decode_patched(h, stream, size, out, out_size, threads, verification);
+  } else if (h.fields.any()) {
+    decode_fields(h, stream, size, out, threads);
   } else if (h.form == Form::raw) {
     const u8* payload = checked_payload(h, stream, size);
     if (bytes) memcpy(out, payload, bytes);

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/threads.h"
 #include "coding/checksum.h"
+#include "encoder/fields/encode_fields.h"
 #include "encoder/learning.h"
 #include "encoder/plan/effort.h"
 #include "encoder/represent/choose_axis_map.h"
@@ -18,6 +19,7 @@
 namespace stz {
 namespace {
 
+constexpr int thorough_effort = 7;
 constexpr int most_learned_effort = 6;  // higher ones fit every array
 
 bool all_equal(const Array& a) {
@@ -164,6 +166,42 @@ Out blocks_or_raw(Out blocks, const Array& a, const Header& h) {
   return whole_stream<Out>(h, Form::raw, a);
 }
 
+// What a sample says about floating-point numbers that lose nothing.
+struct FieldChoice {
+  FieldPlan plan;
+  bool tried = false;  // floating-point fields may be the smallest form
+  bool sure = false;   // no other form needs a trial
+};
+
+FieldChoice choose_fields(const Array& a, const Header& h, const StreamRequest& request) {
+  constexpr u64 least_numbers = 256;
+  constexpr double near = 1.5;  // bits: predictions are judged by a rough rule
+  FieldChoice choice;
+  if (h.mode != STZ_LOSSLESS || !is_floating(a.layout.dtype) || a.elements < least_numbers) return choice;
+  choice.plan = plan_fields(a, request.effort >= thorough_effort);
+  const double predicted = std::min(predicted_bits(a), double(8 * a.width));
+  choice.tried = choice.plan.bits < predicted + near;
+  choice.sure = choice.plan.continuous && choice.plan.bits < predicted - std::min(3.0, 0.1 * double(8 * a.width)) && request.layers <= 1 &&
+                request.effort < thorough_effort;
+  return choice;
+}
+
+// The smallest of all forms. `blocks`: makes a stream of blocks.
+template <class Out, class F>
+Out smallest_form(const Array& a, const Header& h, const StreamRequest& request, F blocks) {
+  const FieldChoice choice = choose_fields(a, h, request);
+  constexpr double worthwhile = 0.99;  // readers before 1.1 cannot read them
+  Out best;
+  if (!choice.sure) best = blocks();
+  if (choice.tried) {
+    const double raw = double(array_bytes(a.layout));
+    Out fields = encode_fields<Out>(a, h, choice.plan, request.threads);
+    if (fields.size() < worthwhile * (best.empty() ? raw : std::min(raw, best.size()))) return fields;
+    if (choice.sure) best = blocks();
+  }
+  return blocks_or_raw(std::move(best), a, h);
+}
+
 }  // namespace
 
 double accumulated(const stz_options& o, i32 mode) {
@@ -183,17 +221,23 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
   start_threads();
-  StreamRequest request = request_of(layout, options, unknown_bits);
+  const StreamRequest request = request_of(layout, options, unknown_bits);
   const bool learns = options.learned && options.learn != STZ_LEARN_NO && request.effort <= most_learned_effort && request.layers <= 1 &&
                       unknown_bits.empty();
-  bool fitted = true;
-  Stream best = learns ? learned_stream(a, h, request, *options.learned, fitted) : smallest_stream<Stream>(a, h, request);
-  if (fitted && request.effort > default_effort) {
-    // More samples in fits and more candidates can give a worse result: up to 18 % worse if most samples are alike.
-    request.effort = default_effort;
-    keep_smaller(best, smallest_stream<Stream>(a, h, request));
-  }
-  return blocks_or_raw(std::move(best), a, h).bytes;
+  return smallest_form<Stream>(a, h, request,
+                               [&] {
+                                 bool fitted = true;
+                                 Stream best = learns ? learned_stream(a, h, request, *options.learned, fitted)
+                                                      : smallest_stream<Stream>(a, h, request);
+                                 if (!fitted || request.effort <= default_effort) return best;
+                                 // More samples in fits and more candidates can give a worse result: up to 18 % worse if most samples are
+                                 // alike.
+                                 StreamRequest usual = request;
+                                 usual.effort = default_effort;
+                                 keep_smaller(best, smallest_stream<Stream>(a, h, usual));
+                                 return best;
+                               })
+      .bytes;
 }
 
 void train(const stz_layout& layout, const u8* data, const stz_options& options, stz_learned& memory) {
@@ -211,7 +255,7 @@ SizeEstimate estimate(const stz_layout& layout, const u8* data, const stz_option
   if (const auto simple = simple_stream<SizeEstimate>(a, options, h)) return *simple;
   StreamRequest request = request_of(layout, options, {});
   request.layers = 1;
-  return blocks_or_raw(smallest_stream<SizeEstimate>(a, h, request), a, h);
+  return smallest_form<SizeEstimate>(a, h, request, [&] { return smallest_stream<SizeEstimate>(a, h, request); });
 }
 
 size_t store(const stz_layout& layout, const u8* data, const stz_options& options, u8* out) {

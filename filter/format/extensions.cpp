@@ -49,6 +49,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
       read_layer_errors(payload, h.layers);
       break;
+    case tag_float_fields:
+      require(h.form == Form::raw && element_count(h.layout) > 0, STZ_ERROR_CORRUPT);
+      read_float_fields(payload, h.layout.dtype, h.fields);
+      break;
     case tag_exact_size:
       require(h.form == Form::patched, STZ_ERROR_CORRUPT);
       h.exact_size = payload.varint();
@@ -79,6 +83,7 @@ Bytes write_extensions(const Header& h) {
   if (h.bound_used) put_record(records, tag_bound_used, {});
   if (h.form == Form::blocks && h.enhancement.any()) put_record(records, tag_enhancement, write_enhancement(h.enhancement));
   if (layered && !h.layers.errors.empty()) put_record(records, tag_layer_errors, write_layer_errors(h.layers));
+  if (h.fields.any()) put_record(records, tag_float_fields, write_float_fields(h.fields));
   if (h.exact_size) {
     payload.clear();
     put_varint(payload, h.exact_size);

@@ -18,6 +18,7 @@ enum ExtensionTag : u64 {
   tag_bound_used = 8,         // empty
   tag_enhancement = 9,        // enhancement.h; form blocks
   tag_layer_errors = 10,      // layers.h; form blocks
+  tag_float_fields = 11,      // float_fields.h; form raw
   tag_exact_size = 12,        // a varint
 };
 

@@ -73,6 +73,11 @@ bool known_combination(const Header& h) {
   });
 }
 
+void put_header_check(Bytes& out) {
+  STZ_FAULT_POINT(header, out.data(), out.size());
+  put_le<u32>(out, crc32c(out.data(), out.size()));
+}
+
 }  // namespace
 
 u64 element_count(const stz_layout& layout) {
@@ -110,6 +115,7 @@ Bytes write_header(const Header& h) {
   };
   if (h.has_fill) put_bits(h.fill);
   out.insert(out.end(), extensions.begin(), extensions.end());
+  if (h.fields.any()) put_header_check(out);
   if (h.form != Form::blocks) return out;
   const bool has_base = h.quantizer == QuantizerKind::uniform && h.half_step != h.bound;
   u32 flags = (has_base ? u32(flag_half_step) : 0) | (h.masked ? u32(flag_masked) : 0) | (h.partial ? u32(flag_partial) : 0) |
@@ -143,8 +149,7 @@ Bytes write_header(const Header& h) {
     for (int e : block) out.push_back(u8(e));
   for (u64 s : h.section) put_varint(out, s);
   for (u64 s : h.refinement) put_varint(out, s);
-  STZ_FAULT_POINT(header, out.data(), out.size());
-  put_le<u32>(out, crc32c(out.data(), out.size()));
+  put_header_check(out);
   return out;
 }
 
@@ -293,7 +298,7 @@ Header read_header(const u8* data, size_t size) {
     require(in.consumed() <= max_header_size, STZ_ERROR_CORRUPT);
   ByteReader table = in;
   if (h.form == Form::patched) read_patch_table(in, h, false);
-  if (h.form == Form::blocks || h.form == Form::patched) {
+  if (h.form == Form::blocks || h.form == Form::patched || h.fields.any()) {
     const u32 crc = crc32c(data, in.consumed());
     require_check(crc, in.take(4), 4);
   }
@@ -304,6 +309,11 @@ Header read_header(const u8* data, size_t size) {
 }
 
 u64 content_bytes(const Header& h) {
+  if (h.fields.any()) {
+    u64 end = h.size;
+    for (u64 n : {h.fields.directory, h.fields.blocks}) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
+    return end;
+  }
   if (h.form == Form::raw) return h.size + array_bytes(h.layout) + 4;
   if (h.form == Form::constant) return h.size + element_size(h.layout.dtype) + 4;
   if (h.form == Form::patched) return h.base_offset + h.base_size;

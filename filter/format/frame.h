@@ -6,6 +6,7 @@
 #include "base/element_type.h"
 #include "coding/number_types.h"
 #include "format/enhancement.h"
+#include "format/float_fields.h"
 #include "format/layers.h"
 #include "format/patches.h"
 #include "grid/grid.h"
@@ -34,6 +35,7 @@ struct Header {
   double accumulated_bound = 0;
   bool bound_used = false;  // a lossless stream of values that were decoded from a lossy one: not to be quantized again
   u64 exact_size = 0;       // patched: lossless size of the array as last found or estimated; 0: never
+  FloatFields fields;       // raw: none if the array is stored as it is
   // form blocks
   SampleType sample = SampleType::f32;
   QuantizerKind quantizer = QuantizerKind::uniform;

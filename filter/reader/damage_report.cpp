@@ -65,6 +65,12 @@ void DamageReport::lose_all(size_t cause) {
     if (!m) m = u32(cause + 1);
 }
 
+void DamageReport::lose_elements(size_t cause, u64 first, u64 count) {
+  marks();
+  const u64 bytes = element_size(requested_.dtype);
+  for (u64 at = first * bytes; at < (first + count) * bytes; at += width_) mark(at, cause);
+}
+
 // Marks the selected samples in [low, high) for which is_lost(i, j, k, x) is true. Coordinates are those of the level where the selection
 // is the progression p.
 template <class IsLost>

@@ -35,6 +35,8 @@ class DamageReport {
   // Marks everything in a selection as lost, or everything in the request.
   void lose(size_t cause, const Selection& selection);
   void lose_all(size_t cause);
+  // Marks elements of the output, which follow one another from `first` on.
+  void lose_elements(size_t cause, u64 first, u64 count);
   // Marks the part of an area that a selection has. The selection is the progression `p` on level l; `offset` is the offset of the item in
   // the output, in bytes.
   // lose_around() is for enhanced samples: those of level 0 that are on no coarser level are also lost if they are within `margin` samples

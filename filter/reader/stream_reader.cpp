@@ -26,6 +26,11 @@ StreamReader::StreamReader(const SourcePart& source, Header header, u64 cache_by
     blocks_ = make_part_reader(header_, source_, cache_bytes);
     return;
   }
+  if (header_.fields.any()) {
+    require(source_.size() <= stream_bytes(header_), STZ_ERROR_CORRUPT);
+    fields_ = std::make_unique<FieldReader>(header_, source_);
+    return;
+  }
   require_stream_size(header_, source_.size());
   if (header_.form == Form::constant) load_payload();
 }
@@ -48,8 +53,12 @@ void StreamReader::read(const Selection& selection, const Request& request, u8* 
     if (!selection.none_valid) blocks_->read(selection, out, threads, report);
     return;
   }
-  if (payload_.empty()) load_payload();
-  copy_payload(request, out);
+  if (fields_)
+    fields_->read(request, out, threads, report);
+  else {
+    if (payload_.empty()) load_payload();
+    copy_payload(request, out);
+  }
   limit(limit_);
 }
 
@@ -57,6 +66,7 @@ std::vector<ByteRange> StreamReader::plan(const Request& request) {
   const Selection selection = select(header_, request);
   if (selection.empty) return {};
   if (blocks_) prepare(request);
+  if (fields_) return fields_->plan(request);
   if (blocks_) return selection.none_valid ? std::vector<ByteRange>{} : blocks_->plan(selection);
   return payload_.empty() ? source_.not_peeked({{0, source_.size()}}) : std::vector<ByteRange>{};
 }
@@ -70,6 +80,8 @@ void StreamReader::limit(u64 cache_bytes) {
   limit_ = cache_bytes;
   if (blocks_)
     blocks_->limit(cache_bytes);
+  else if (fields_)
+    fields_->limit(cache_bytes);
   else if (payload_.size() > cache_bytes)
     Bytes().swap(payload_);
 }

@@ -1,6 +1,7 @@
 // Partial reads of a stream of any form except patched.
 #pragma once
 #include "reader/array_reader.h"
+#include "reader/field_reader.h"
 #include "reader/part_reader.h"
 
 namespace stz {
@@ -18,9 +19,9 @@ class StreamReader : public ArrayReader {
   const Header& levels_header() const override { return header_; }
   void read(const Request& request, u8* out, int threads, DamageReport* report) override;
   std::vector<ByteRange> plan(const Request& request) override;
-  u64 cached_bytes() const override { return blocks_ ? blocks_->cached_bytes() : payload_.size(); }
-  u64 blocks_decoded() const override { return blocks_ ? blocks_->blocks_decoded() : 0; }
-  u64 blocks_present() const override { return blocks_ ? blocks_->blocks_present() : 0; }
+  u64 cached_bytes() const override { return blocks_ ? blocks_->cached_bytes() : fields_ ? fields_->cached_bytes() : payload_.size(); }
+  u64 blocks_decoded() const override { return blocks_ ? blocks_->blocks_decoded() : fields_ ? fields_->blocks_decoded() : 0; }
+  u64 blocks_present() const override { return blocks_ ? blocks_->blocks_present() : fields_ ? fields_->blocks_present() : 0; }
   void limit(u64 cache_bytes) override;
   void verify(bool on) override {
     if (blocks_) blocks_->verify(on);
@@ -36,7 +37,8 @@ class StreamReader : public ArrayReader {
 
   SourcePart source_;
   Header header_;
-  std::unique_ptr<PartReader> blocks_;  // if the form is blocks
+  std::unique_ptr<PartReader> blocks_;   // if the form is blocks
+  std::unique_ptr<FieldReader> fields_;  // if the stream has floating-point fields
   // For other forms: the array, or its only element. Read when first needed.
   Bytes payload_;
   u64 limit_;

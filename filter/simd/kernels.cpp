@@ -10,6 +10,7 @@
 #include "simd/element_kernels.h"
 #include "simd/enhancement_kernels.h"
 #include "simd/feedback_plain.h"
+#include "simd/fields.h"
 #include "simd/fit_kernels.h"
 #include "simd/layer_kernels.h"
 #include "simd/number_kernels.h"
@@ -246,6 +247,10 @@ template <class T>
 constexpr NumberKernels<T> number_table() {
   return {quantize_integers<T>, dequantize_integers<T>, quantize_ulps<T>, dequantize_ulps<T>};
 }
+template <class U>
+constexpr FieldKernels<U> field_table() {
+  return {take_tops<U>, put_rests<U>, take_rests<U>, join_fields<U>};
+}
 template <class Code>
 constexpr CodeKernels<Code> code_table() {
   return {largest<Code>, activity<Code>, split<Code>, join<Code>, append_bits<Code>, cut_bits<Code>, refine_numbers<Code>};
@@ -275,6 +280,10 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find_bytes, shift_bytes, gather_low_bits,
      spread_low_bits, count_nonzero, spread_fields, append_bits, cut_bits, refine_bytes, pack_fields},
+    field_table<u8>(),
+    field_table<u16>(),
+    field_table<u32>(),
+    field_table<u64>(),
     {to_units<float>, subtract_units<float>},
     {to_units<double>, subtract_units<double>},
     enhancement,

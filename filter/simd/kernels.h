@@ -11,6 +11,7 @@
 #include "base/code_constants.h"
 #include "base/sample_types.h"
 #include "simd/cpu_features.h"
+#include "simd/field_kernels.h"
 #include "simd/rans_kernels.h"
 
 namespace stz {
@@ -299,6 +300,10 @@ struct Kernels {
   FitKernels fit;
   RansKernels rans;
   ByteKernels bytes;
+  FieldKernels<u8> fields8;
+  FieldKernels<u16> fields16;
+  FieldKernels<u32> fields32;
+  FieldKernels<u64> fields64;
   EnhancementKernels<float> enhancement32;
   EnhancementKernels<double> enhancement64;
   void (*enhancement)(const EnhancementRow& row, int n, i16* negative);  // negated corrections
@@ -352,6 +357,17 @@ const ElementKernels<T>& element_kernels() {
     return kernels().element32;
   else
     return kernels().element64;
+}
+template <class U>
+const FieldKernels<U>& field_kernels() {
+  if constexpr (sizeof(U) == 1)
+    return kernels().fields8;
+  else if constexpr (sizeof(U) == 2)
+    return kernels().fields16;
+  else if constexpr (sizeof(U) == 4)
+    return kernels().fields32;
+  else
+    return kernels().fields64;
 }
 template <class T>
 const EnhancementKernels<T>& enhancement_kernels() {

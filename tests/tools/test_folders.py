@@ -10,7 +10,7 @@ from support.paths import ROOT
 
 FILTER = ROOT / "filter"
 CODEC = {"include", "base", "simd", "grid", "coding", "format", "predict", "masks"}  # what encoder and decoder share
-ENCODER = ["encoder/plan", "encoder/represent", "encoder/block", "encoder/fit", "encoder/write"]
+ENCODER = ["encoder/plan", "encoder/represent", "encoder/block", "encoder/fit", "encoder/write", "encoder/fields"]
 #: Folder -> folders whose headers it may include, beside its own. `include` holds the public headers.
 ALLOWED = {
     "include": set(),
