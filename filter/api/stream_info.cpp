@@ -18,6 +18,7 @@ FormText form_text(const Header& h) {
   switch (h.quantizer) {
     case QuantizerKind::uniform:
       if (is_integer(h.layout.dtype)) break;
+      if (h.remainders.present) return {"blocks of numbers with remainders", "patched: blocks of numbers with remainders"};
       return {"blocks of numbers", "patched: blocks of numbers"};
     case QuantizerKind::ulp:
       return {"blocks of ULP-space numbers", "patched: blocks of ULP-space numbers"};

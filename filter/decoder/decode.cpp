@@ -8,6 +8,7 @@
 #include "decoder/decode_fields.h"
 #include "decoder/decode_level.h"
 #include "decoder/decode_patched.h"
+#include "decoder/decode_remainders.h"
 #include "format/convert.h"
 #include "format/elements.h"
 #include "format/enhancement.h"
@@ -111,6 +112,11 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   for (const LiteralElement& o : literals) {
     require(o.index < valid * parts, STZ_ERROR_CORRUPT);
     store_bits(out + (order.element_of(o.index % valid) * parts + o.index / valid) * width, o.bits, width, swapped(h.layout));
+  }
+  if (h.remainders.present) {
+    u64 bytes = 0;
+    for (u64 n : h.remainder) bytes += n;
+    add_remainders(h, stream + content_bytes(h) - bytes, bytes, out, threads);
   }
 }
 

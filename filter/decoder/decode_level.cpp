@@ -55,6 +55,7 @@ class Decoder {
       if (r < taken_) refined_[r][l] = {bytes, n, n, n};
     });
     for (size_t l = of_level.size(); l-- > 0;) decode_level(l, of_level[of_level.size() - 1 - l], l == 0 ? out : nullptr);
+    for (u64 n : header_.remainder) in.take(n);
     require(in.left() >= header_.trailer_size, STZ_ERROR_TRUNCATED);
     require(in.left() == header_.trailer_size, STZ_ERROR_CORRUPT);
     if (h_.base_level == 0) {

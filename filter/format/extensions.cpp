@@ -57,6 +57,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       require(h.form == Form::patched, STZ_ERROR_CORRUPT);
       h.exact_size = payload.varint();
       break;
+    case tag_remainders:
+      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+      read_remainders(payload, h.remainders);
+      break;
     default:
       if (tag % 2) throw UnknownRecord(tag);
       return;  // a descriptive record of a later version
@@ -89,6 +93,7 @@ Bytes write_extensions(const Header& h) {
     put_varint(payload, h.exact_size);
     put_record(records, tag_exact_size, payload);
   }
+  if (h.form == Form::blocks && h.remainders.present) put_record(records, tag_remainders, write_remainders(h.remainders));
   Bytes out;
   if (records.empty()) return out;
   put_varint(out, records.size());

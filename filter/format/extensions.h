@@ -20,6 +20,7 @@ enum ExtensionTag : u64 {
   tag_layer_errors = 10,      // layers.h; form blocks
   tag_float_fields = 11,      // float_fields.h; form raw
   tag_exact_size = 12,        // a varint
+  tag_remainders = 13,        // remainders.h; form blocks
 };
 
 // Calls f(tag, payload) for every record. Fails unless tags increase strictly and the last record ends with the bytes.

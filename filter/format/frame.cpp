@@ -149,6 +149,7 @@ Bytes write_header(const Header& h) {
     for (int e : block) out.push_back(u8(e));
   for (u64 s : h.section) put_varint(out, s);
   for (u64 s : h.refinement) put_varint(out, s);
+  for (size_t s = 0; h.remainders.present && s < h.section.size(); s++) put_varint(out, s < h.remainder.size() ? h.remainder[s] : 0);
   put_header_check(out);
   return out;
 }
@@ -275,6 +276,8 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
   require_layers(h, hierarchy.base_level);
   require_enhancement(h, hierarchy);
   for_refinements(h.layers, [&](size_t, size_t) { h.refinement.push_back(in.varint()); });
+  require_remainders(h);
+  for (int s = 0; h.remainders.present && s <= hierarchy.base_level; s++) h.remainder.push_back(in.varint());
 }
 
 }  // namespace
@@ -318,7 +321,7 @@ u64 content_bytes(const Header& h) {
   if (h.form == Form::constant) return h.size + element_size(h.layout.dtype) + 4;
   if (h.form == Form::patched) return h.base_offset + h.base_size;
   u64 end = sections_offset(h);
-  for (const auto& sizes : {h.section, h.refinement})
+  for (const auto& sizes : {h.section, h.refinement, h.remainder})
     for (u64 n : sizes) require(!__builtin_add_overflow(end, n, &end), STZ_ERROR_CORRUPT);
   return end;
 }
@@ -360,6 +363,7 @@ Hierarchy hierarchy_of(const Header& h) {
 
 std::vector<double> level_bounds(const Header& h, size_t levels) {
   if (!h.level_bound.empty()) return h.level_bound;
+  if (h.remainders.present) return std::vector<double>(levels, h.half_step);
   std::vector<double> bounds;
   double factor = 1;
   for (size_t l = 0; l < levels; l++) {

@@ -9,6 +9,7 @@
 #include "format/float_fields.h"
 #include "format/layers.h"
 #include "format/patches.h"
+#include "format/remainders.h"
 #include "grid/grid.h"
 
 namespace stz {
@@ -61,6 +62,8 @@ struct Header {
   Layers layers;                // none: levels hold complete quantization indices
   Enhancement enhancement;      // none: samples are not changed after decoding
   std::vector<u64> refinement;  // sizes of the sections of refinements, in the order of for_refinements
+  Remainders remainders;        // none: elements are whole
+  std::vector<u64> remainder;   // sizes of the sections of remainders, as `section`
   // form patched
   std::vector<Patch> patches;
   u64 base_offset = 0, base_size = 0;  // of the stream of the base
@@ -98,6 +101,7 @@ inline bool bound_is_used(const Header& h) {
 // than a half.
 inline double sample_bound(const Header& h) {
   if (h.transform == Transform::logarithmic) return h.half_step;
+  if (h.remainders.present) return h.remainders.step * remainder_bound;
   return is_integer(h.layout.dtype) ? double(u64(std::min(h.bound, 1e18))) + (0.5 - 1.0 / 128) : h.bound;
 }
 // The bound of each level (half its step), level 0 first.

@@ -24,6 +24,7 @@ StreamReader::StreamReader(const SourcePart& source, Header header, u64 cache_by
     : source_(source), header_(std::move(header)), limit_(cache_bytes) {
   if (header_.form == Form::blocks) {
     blocks_ = make_part_reader(header_, source_, cache_bytes);
+    if (header_.remainders.present) remainders_ = std::make_unique<RemainderReader>(header_, source_, *blocks_);
     return;
   }
   if (header_.fields.any()) {
@@ -50,7 +51,9 @@ void StreamReader::read(const Selection& selection, const Request& request, u8* 
   if (blocks_) {
     if (selection.padded) store_padding(header_, out, selection.elements * element_size(header_.layout.dtype));
     prepare(request);
-    if (!selection.none_valid) blocks_->read(selection, out, threads, report);
+    if (selection.none_valid) return;
+    blocks_->read(selection, out, threads, report);
+    if (needs_remainders(request)) remainders_->read(selection, out, threads, report);
     return;
   }
   if (fields_)
@@ -67,13 +70,25 @@ std::vector<ByteRange> StreamReader::plan(const Request& request) {
   if (selection.empty) return {};
   if (blocks_) prepare(request);
   if (fields_) return fields_->plan(request);
-  if (blocks_) return selection.none_valid ? std::vector<ByteRange>{} : blocks_->plan(selection);
+  if (blocks_) {
+    if (selection.none_valid) return {};
+    std::vector<ByteRange> ranges = blocks_->plan(selection);
+    if (!needs_remainders(request)) return ranges;
+    const std::vector<ByteRange> more = remainders_->plan(selection);
+    ranges.insert(ranges.end(), more.begin(), more.end());
+    return source_.not_peeked(merged(std::move(ranges), 0));
+  }
   return payload_.empty() ? source_.not_peeked({{0, source_.size()}}) : std::vector<ByteRange>{};
 }
 
 void StreamReader::prepare(const Request& request) {
   blocks_->take(refinements_for(header_, request.max_error));
   blocks_->enhance(request.enhance);
+}
+
+// Samples are less than half a step away from multiples, and these less than a step from the elements.
+bool StreamReader::needs_remainders(const Request& request) const {
+  return remainders_ && !(request.max_error >= 1.5 * header_.remainders.step && earlier_error(header_) == 0);
 }
 
 void StreamReader::limit(u64 cache_bytes) {

@@ -3,6 +3,7 @@
 #include "reader/array_reader.h"
 #include "reader/field_reader.h"
 #include "reader/part_reader.h"
+#include "reader/remainder_reader.h"
 
 namespace stz {
 
@@ -32,13 +33,15 @@ class StreamReader : public ArrayReader {
  private:
   void read(const Selection& selection, const Request& request, u8* out, int threads, DamageReport* report);
   void prepare(const Request& request);
+  bool needs_remainders(const Request& request) const;
   void load_payload();
   void copy_payload(const Request& request, u8* out) const;
 
   SourcePart source_;
   Header header_;
-  std::unique_ptr<PartReader> blocks_;   // if the form is blocks
-  std::unique_ptr<FieldReader> fields_;  // if the stream has floating-point fields
+  std::unique_ptr<PartReader> blocks_;           // if the form is blocks
+  std::unique_ptr<FieldReader> fields_;          // if the stream has floating-point fields
+  std::unique_ptr<RemainderReader> remainders_;  // if the stream has remainders
   // For other forms: the array, or its only element. Read when first needed.
   Bytes payload_;
   u64 limit_;

@@ -116,42 +116,4 @@ FieldPlan plan_fields(const Array& a, bool thorough) {
   return best;
 }
 
-namespace {
-
-// The place of a floating-point number in the order of numbers.
-i64 place(u64 bits, int width) {
-  const u64 sign = u64(1) << (width - 1);
-  return bits & sign ? -i64(bits & (sign - 1)) - 1 : i64(bits);
-}
-
-}  // namespace
-
-double predicted_bits(const Array& a) {
-  constexpr int samples = 512;
-  constexpr double cost_of_coding = 3.5;  // fitted on 74 arrays: bits of a stream's number above the logarithm of its residual
-  const int width = 8 * int(a.width);
-  double best = width;
-  u64 stride = 1;
-  u64 seed = 1;
-  for (int axis = a.layout.rank - 1; axis >= 0; axis--) {
-    const u64 extent = a.layout.shape[axis];
-    if (extent >= 7) {
-      double linear = 0, cubic = 0;
-      for (int s = 0; s < samples; s++) {
-        u64 at = (pseudo_random(seed) << 31 | pseudo_random(seed)) % a.elements;
-        const u64 index = at / stride % extent, inside = std::clamp<u64>(index, 3, extent - 4);
-        at = at - index * stride + inside * stride;
-        const int part = a.parts == 2 ? s & 1 : 0;
-        auto number = [&](i64 d) { return double(place(a.bits(u64(i64(at) + d * i64(stride)), part), width)); };
-        const double x = number(0), near = (number(-1) + number(1)) / 2, far = (number(-3) + number(3)) / 2;
-        linear += rough_log2(1 + __builtin_fabs(x - near));
-        cubic += rough_log2(1 + __builtin_fabs(x - (9 * near - far) / 8));
-      }
-      best = std::min({best, linear / samples, cubic / samples});
-    }
-    stride *= extent;
-  }
-  return best + cost_of_coding;
-}
-
 }  // namespace stz

@@ -16,7 +16,4 @@ struct FieldPlan {
 // `thorough`: tops may end anywhere; otherwise rests are whole bytes where that costs little.
 FieldPlan plan_fields(const Array& a, bool thorough);
 
-// The expected size of a number, in bits, if it is predicted from its neighbours as in streams of blocks.
-double predicted_bits(const Array& a);
-
 }  // namespace stz

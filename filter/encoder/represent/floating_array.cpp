@@ -64,6 +64,17 @@ Plan<S> FloatingArray<S>::uniform() const {
 }
 
 template <class S>
+Plan<S> FloatingArray<S>::multiples(const Remainders& remainders) const {
+  Header m = header_;
+  m.quantizer = QuantizerKind::uniform;
+  m.remainders = remainders;
+  m.half_step = remainders.step * remainder_half_step;
+  Plan<S> plan(m, request_, samples_, masks_, m.half_step);
+  plan.without_layers();
+  return plan;
+}
+
+template <class S>
 Plan<S> FloatingArray<S>::lossless() const {
   Header o = header_;
   o.step = 1;

@@ -20,6 +20,8 @@ class FloatingArray {
 
   // Equal steps of the value.
   Plan<S> uniform() const;
+  // Multiples of a step that are coded within less than half of it: format/remainders.h.
+  Plan<S> multiples(const Remainders& remainders) const;
   // Every bit: float16 numbers as integers, others in ULP space.
   Plan<S> lossless() const;
   // Steps in ULP space, which keep a point-wise relative bound of numbers of any sign. Nothing if the bound is less than a unit.

@@ -1,0 +1,93 @@
+#include "encoder/represent/predictability.h"
+
+#include <algorithm>
+
+#include "base/pseudo_random.h"
+#include "base/rough_log2.h"
+
+namespace stz {
+namespace {
+
+constexpr u64 most_samples = 512, fewest_samples = 64, share = 32;
+constexpr i64 reach = 3;
+
+// A number, its place in the order of numbers, and one unit in its last place.
+struct Sampled {
+  double value, place, unit;
+};
+
+class Numbers {
+ public:
+  explicit Numbers(const Array& a) : a_(a), width_(8 * int(a.width)), mantissa_(mantissa_bits(a.layout.dtype)) {}
+  Sampled at(u64 element, int part) const {
+    const u64 bits = a_.bits(element, part), sign = u64(1) << (width_ - 1), magnitude = bits & (sign - 1);
+    const i64 place = bits & sign ? -i64(magnitude) - 1 : i64(magnitude);
+    const i32 dtype = a_.width == 2 ? STZ_F16 : a_.width == 4 ? STZ_F32 : STZ_F64;
+    const double value = number_of(dtype, bits);
+    const double next = number_of(dtype, (magnitude >> mantissa_ << mantissa_) + 1),
+                 first = number_of(dtype, magnitude >> mantissa_ << mantissa_);
+    return {value, double(place), next - first};
+  }
+
+ private:
+  const Array& a_;
+  const int width_, mantissa_;
+};
+
+struct Sums {
+  double places = 0, units = 0;
+  std::vector<double> differences;
+  void add(double place, double units_off, double difference) {
+    places += rough_log2(1 + std::min(__builtin_fabs(place), 0x1p64));
+    units += rough_log2(1 + std::min(units_off, 0x1p64));
+    differences.push_back(difference);
+  }
+};
+
+}  // namespace
+
+Predictability predictability_of(const Array& a) {
+  const double infinite = __builtin_inf();
+  Predictability best{infinite, infinite, 0};
+  const u64 samples = std::clamp(a.elements / share, fewest_samples, most_samples);
+  const Numbers numbers(a);
+  u64 stride = 1, seed = 1;
+  for (int axis = a.layout.rank - 1; axis >= 0; axis--) {
+    const u64 extent = a.layout.shape[axis];
+    Sums linear, cubic;
+    for (u64 s = 0; extent > 2 * u64(reach) && s < samples; s++) {
+      u64 at = (pseudo_random(seed) << 31 | pseudo_random(seed)) % a.elements;
+      const u64 index = at / stride % extent, inside = std::clamp<u64>(index, reach, extent - 1 - reach);
+      at = at - index * stride + inside * stride;
+      const int part = a.parts == 2 ? int(s & 1) : 0;
+      auto number = [&](i64 d) { return numbers.at(u64(i64(at) + d * i64(stride)), part); };
+      const Sampled x = number(0), l = number(-1), h = number(1), l3 = number(-reach), h3 = number(reach);
+      if (!(__builtin_fabs(x.value) + __builtin_fabs(l.value) + __builtin_fabs(h.value) + __builtin_fabs(l3.value) +
+                __builtin_fabs(h3.value) <
+            infinite))
+        continue;
+      const double unit = x.unit;
+      auto add = [&](Sums& sums, double value, double place) {
+        const double off = __builtin_fabs(x.value - value);
+        sums.add(x.place - place, off / unit, off);
+      };
+      const double near = (l.value + h.value) / 2, near_place = (l.place + h.place) / 2;
+      add(linear, near, near_place);
+      add(cubic, (9 * near - (l3.value + h3.value) / 2) / 8, (9 * near_place - (l3.place + h3.place) / 2) / 8);
+    }
+    stride *= extent;
+    for (Sums* sums : {&linear, &cubic}) {
+      const double n = double(sums->differences.size());
+      if (n < double(fewest_samples) / 4) continue;
+      best.places = std::min(best.places, sums->places / n);
+      if (sums->units / n >= best.units) continue;
+      best.units = sums->units / n;
+      const auto middle = sums->differences.begin() + std::ptrdiff_t(sums->differences.size() / 2);
+      std::nth_element(sums->differences.begin(), middle, sums->differences.end());
+      best.median = *middle;
+    }
+  }
+  return best;
+}
+
+}  // namespace stz

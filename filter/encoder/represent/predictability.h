@@ -1,0 +1,15 @@
+// How well floating-point numbers are predicted by their neighbours: facts of a few hundred of them.
+#pragma once
+#include "encoder/plan/array.h"
+
+namespace stz {
+
+// Mean sizes are those of the best linear or cubic prediction along one axis; infinite if no axis is long enough.
+struct Predictability {
+  double places;  // mean log2(1 + distance) in the order of numbers
+  double units;   // the same of the difference of values, in units in the last place of the number
+  double median;  // the median of the differences of values
+};
+Predictability predictability_of(const Array& a);
+
+}  // namespace stz
