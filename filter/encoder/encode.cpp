@@ -181,7 +181,8 @@ FieldChoice choose_fields(const Array& a, const Header& h, const StreamRequest& 
   if (h.mode != STZ_LOSSLESS || !is_floating(a.layout.dtype) || a.elements < least_numbers) return choice;
   choice.plan = plan_fields(a, request.effort >= thorough_effort);
   const Predictability p = predictability_of(a);
-  const double predicted = std::min({p.places + cost_of_coding, p.units + cost_with_remainders, double(8 * a.width)});
+  const double coded = std::min(p.places + cost_of_coding, p.units + cost_with_remainders) - p.zero_bits;
+  const double predicted = std::min(coded, double(8 * a.width));
   choice.tried = choice.plan.bits < predicted + near;
   choice.sure = choice.plan.continuous && choice.plan.bits < predicted - std::min(3.0, 0.1 * double(8 * a.width)) && request.layers <= 1 &&
                 request.effort < thorough_effort;

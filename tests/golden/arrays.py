@@ -131,7 +131,7 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases()
+    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases() | remainder_cases()
 
 
 def more_cases():
@@ -242,3 +242,41 @@ def in_lines(table, depth=1):
     if not depth or not isinstance(table, dict):
         return json.dumps(table)
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {in_lines(value, depth - 1)}" for key, value in table.items()) + "\n}"
+
+
+def uneven(shape, dtype, seed=1):
+    """Waves around zero with noise in all bits."""
+    waving = (waves(shape, 9, seed) - 1000).astype("f8")
+    count = int(np.prod(shape))
+    fine = sum(noise(count, seed + place).astype("f8") * 2.0 ** (-10 * place) for place in range(1, 5))
+    return (waving + fine.reshape(shape)).astype(dtype)
+
+
+def remainder_cases():
+    """Multiples of a step and the bits below it: {name: (array, options)}."""
+    exact = {"lossless": True}
+    found = {
+        "remainders_1d": (uneven((3000,), "<f4"), exact),
+        "remainders_2d": (uneven((61, 70), ">f4"), exact),
+        "remainders_3d": (uneven((17, 18, 19), "<f8"), exact),
+        "remainders_4d": (uneven((7, 9, 11, 12), ">f8"), exact),
+        "remainders_of_items": (uneven((3, 2, 9, 8, 10), "<f4"), exact),
+        "remainders_regions": (uneven((20, 21, 22), "<f4"), {"block": "region", **exact}),
+    }
+    real, imaginary = uneven((20, 30), "f4"), uneven((20, 30), "f4", 7)
+    found["remainders_c8"] = (real + 1j * imaginary).astype("<c8"), exact
+    small = uneven((40, 50), "<f4")
+    small[::13, ::5] = small[::13, ::5] * np.float32(2.0**-9)
+    small[3::17, ::7] = 0
+    small[4, 7:9] = -0.0
+    small[5, 7:9] = 2.0**-140
+    found["remainders_of_small_numbers"] = small, exact
+    found["remainders_masked"] = with_bits(small, np.s_[4:20, 9:17], 0x7FC00000), exact
+    fill = small.copy()
+    fill[9:, 4:12] = -9999
+    found["remainders_fill_value"] = fill, {"fill_value": -9999.0, **exact}
+    padded = uneven((40, 44), "f4")
+    padded[29:] = padded[:, 30:] = 0
+    found["remainders_padded"] = padded, exact
+    found["remainders_with_zero_bits"] = uneven((90, 100), "f4").astype("f8"), exact
+    return found

@@ -22,11 +22,12 @@ from reference_decoder.hierarchy import (
 )
 from reference_decoder.layers import Layers, read_layer_errors, read_layers, require_layers
 from reference_decoder.palette import MOST_VALUES
+from reference_decoder.remainders import Remainders, read_remainders, require_remainders
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this version
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
-ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE = 6, 8, 9, 10, 12
+ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE, REMAINDERS = 6, 8, 9, 10, 12, 13
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -95,6 +96,8 @@ class Header:
     blocks: list = field(default_factory=list)
     section_sizes: list = field(default_factory=list)
     refined_sizes: dict = field(default_factory=dict)  # (refinement, level): bytes of its section, in the order of the stream
+    remainders: Remainders | None = None
+    remainder_sizes: list = field(default_factory=list)
     patches: list = field(default_factory=list)
     base_size: int = 0
     base_offset: int = 0
@@ -218,6 +221,9 @@ def read_record(tag, payload, header):
     elif tag == ENHANCEMENT:
         require(header.form == BLOCKS, "enhancement: form")
         header.enhancement = read_enhancement(payload)
+    elif tag == REMAINDERS:
+        require(header.form == BLOCKS, "remainders: form")
+        header.remainders = read_remainders(payload)
     elif tag == EXACT_SIZE:
         require(header.form == PATCHED, "exact size: form")
         header.exact_size = payload.varint()
@@ -316,7 +322,9 @@ def read_levels(reader, header, flags):
     header.batch = batch * header.parts
     header.levels = hierarchy(extent, offsets)
     header.base_level = base_level_of(header.levels)
-    if flags & LEVEL_BOUNDS:
+    if header.remainders and not flags & LEVEL_BOUNDS:
+        header.level_bounds = [header.half_step for _ in header.levels]
+    elif flags & LEVEL_BOUNDS:
         header.level_bounds = [reader.double() for _ in header.levels]
         require(all(0 < bound < math.inf for bound in header.level_bounds), "level bounds")
     else:
@@ -333,3 +341,6 @@ def read_levels(reader, header, flags):
     if header.enhancement:
         require_enhancement(header)
     header.refined_sizes = {place: reader.varint() for place in header.layers.sections()}
+    if header.remainders:
+        require_remainders(header)
+        header.remainder_sizes = [reader.varint() for _ in range(header.base_level + 1)]

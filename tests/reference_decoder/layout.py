@@ -10,6 +10,7 @@ from reference_decoder.elements import elements, put_masked
 from reference_decoder.enhancement import enhanced
 from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_header
 from reference_decoder.palette import read_palette
+from reference_decoder.remainders import add_remainders
 from reference_decoder.sections import Sections
 
 POINTWISE_RELATIVE = 2  # a mode
@@ -40,6 +41,8 @@ def decode_blocks(header, data, trailer, max_error):
         for item in sections.items:
             item.samples = enhanced(header, item.samples, item.specials)
         words = words_of(header, sections)
+    if header.remainders and not max_error >= 1.5 * header.remainders.step:
+        words = add_remainders(header, words, sections.remainders)
     words = words.reshape(header.parts, *[header.valid[axis] for axis in header.order])
     words = np.moveaxis(words, range(1, words.ndim), [1 + axis for axis in header.order])
     whole = np.full((header.parts, *header.shape), header.padding, words.dtype)

@@ -77,6 +77,7 @@ class Sections:
         reader = Reader(data)
         sections = [reader.take(size) for size in header.section_sizes]
         self.refined_sections = {place: reader.take(size) for place, size in header.refined_sizes.items()}
+        self.remainders = [reader.take(size) for size in header.remainder_sizes]
         require(reader.at == len(data), "bytes are left over")
         self.items = self._base_section(sections[0])
         for number, section in zip(reversed(range(header.base_level)), sections[1:], strict=True):

@@ -14,6 +14,7 @@ constexpr i64 reach = 3;
 // A number, its place in the order of numbers, and one unit in its last place.
 struct Sampled {
   double value, place, unit;
+  u64 bits;
 };
 
 class Numbers {
@@ -26,7 +27,7 @@ class Numbers {
     const double value = number_of(dtype, bits);
     const double next = number_of(dtype, (magnitude >> mantissa_ << mantissa_) + 1),
                  first = number_of(dtype, magnitude >> mantissa_ << mantissa_);
-    return {value, double(place), next - first};
+    return {value, double(place), next - first, bits};
   }
 
  private:
@@ -48,7 +49,8 @@ struct Sums {
 
 Predictability predictability_of(const Array& a) {
   const double infinite = __builtin_inf();
-  Predictability best{infinite, infinite, 0};
+  Predictability best{infinite, infinite, 0, 0};
+  u64 any = u64(1) << mantissa_bits(a.layout.dtype);
   const u64 samples = std::clamp(a.elements / share, fewest_samples, most_samples);
   const Numbers numbers(a);
   u64 stride = 1, seed = 1;
@@ -67,6 +69,7 @@ Predictability predictability_of(const Array& a) {
             infinite))
         continue;
       const double unit = x.unit;
+      any |= x.bits;
       auto add = [&](Sums& sums, double value, double place) {
         const double off = __builtin_fabs(x.value - value);
         sums.add(x.place - place, off / unit, off);
@@ -87,6 +90,7 @@ Predictability predictability_of(const Array& a) {
       best.median = *middle;
     }
   }
+  best.zero_bits = __builtin_ctzll(any);
   return best;
 }
 
