@@ -2,6 +2,7 @@
 
 #include "base/buffer.h"
 #include "decoder/decode.h"
+#include "decoder/decode_fields.h"
 #include "decoder/decode_level.h"
 
 namespace stz {
@@ -14,6 +15,8 @@ void verify_inner(const stz_layout& expected, const u8* stream, size_t size) {
   require(stream_bytes(header) == size, STZ_ERROR_CORRUPT);
   if (header.form == Form::blocks)
     verify_sections(header, stream, size, header.layers.refinements());
+  else if (header.fields.any())
+    verify_fields(header, stream, size);
   else
     checked_payload(header, stream, size);
 }

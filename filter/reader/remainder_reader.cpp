@@ -167,8 +167,10 @@ void RemainderReader::add(const Block& block, const Selection& selection, u64 of
   layout.shape[0] = all.elements;
   DamageReport of_elements(layout, Request{nullptr, layout.shape, nullptr});
   blocks_.read(all, elements.data(), threads, report ? &of_elements : nullptr);
-  if (of_elements.any())
-    return lose(block, selection, offset, report->note(of_elements.found()[0].error, int(section.slabs.l), no_block), *report);
+  if (of_elements.any()) {
+    const Damage& damage = of_elements.found()[0];
+    return lose(block, selection, offset, report->note(damage.error, damage.level, damage.block), *report);
+  }
   for (u64 s = block.first; s < block.first + block.count; s++) {
     const Box box = section.slabs.at(s).box;
     const size_t a = size_t(section.slabs.axis);
