@@ -278,5 +278,12 @@ def remainder_cases():
     padded = uneven((40, 44), "f4")
     padded[29:] = padded[:, 30:] = 0
     found["remainders_padded"] = padded, exact
+    few = uneven((190,), "<f4") + np.float32(3)
+    few[[5, 50, 60]] = few[[5, 50, 60]] * np.float32(2.0**-6)
+    few[70] = 2.0**-140
+    found["remainders_of_few"] = few, exact
+    found["remainders_and_zeros"] = np.where(np.arange(190) % 60 == 3, np.float32(0), few), exact
+    large = np.where(np.abs(few) < 4, few + np.float32(8), few)
+    found["remainders_and_zeros_alone"] = np.where(np.arange(190) % 60 == 3, np.float32(0), large), exact
     found["remainders_with_zero_bits"] = uneven((90, 100), "f4").astype("f8"), exact
     return found

@@ -142,7 +142,7 @@ EXAMPLES = {
             (1, "extent 64"),
             (8, "bound 0.5"),
             (1, "bytes of the extension records"),
-            (4, "record 12 of two bytes: the same elements without loss take 132 bytes"),
+            (3, "record 12 of one byte: the same elements without loss take 110 bytes"),
             (1, "number of patches"),
             (1, "bytes of the base's stream"),
             (1, "the patch: origin 3"),

@@ -70,6 +70,7 @@ FEATURES = {
         "level blocks": ["flag level blocks"],
         "section sizes": [ALWAYS, "no level sections"],
         "sizes of refinements": ["record 1"],
+        "sizes of remainders": ["record 13"],
         "check": [ALWAYS],
     },
     ("Header", "1"): {"float16": list(DTYPES)},
@@ -99,7 +100,7 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 12)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 12, 13)},
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],
         "size of the base's stream": ["patch"],
@@ -184,6 +185,15 @@ FEATURES = {
         "kind": ["enhancement of kind 0", "enhancement of kind 1"],
         "shift": ["record 9"],
         "weights": [f"enhancement along {axes} axes" for axes in (1, 2, 3)],
+    },
+    ("Remainders", "bytes"): {
+        "zeros": [f"small numbers and zeros {kind}" for kind in range(3)],
+        "zero bits": ["remainders without zero bits", "remainders with zero bits"],
+        "step": ["record 13"],
+        "size of the next field": ["record 13"],
+        "sizes of the slabs: output of the binary coder": ["record 13"],
+        "check of all before": ["record 13"],
+        "the slabs, each that is not empty followed by its check": ["record 13"],
     },
     ("Edge mode", "number"): {
         number: [f"candidate {candidate}"] for number, candidate in enumerate(stream_features.CANDIDATES)

@@ -130,6 +130,9 @@ def _of_blocks(found, add):
         add(f"refinements of {SAMPLES[found.samples]}")
     if any(found.layers.missing):
         add("missing bits")
+    if found.remainders:
+        add(f"small numbers and zeros {found.remainders.zeros}")
+        add(f"remainders {'with' if found.remainders.zero_bits else 'without'} zero bits")
     if found.enhancement:
         add(f"enhancement of kind {int(found.enhancement.shared)}")
         add(f"enhancement along {sum(found.levels[0].split)} axes")
