@@ -23,7 +23,7 @@ from h5stz.tuning.knapsack import fewest_bytes
 from h5stz.tuning.ladder import LADDER, Candidate, Ladder
 
 _BOUND = _core.ERROR_CODES["STZ_ERROR_BOUND"]
-_SHARE = 4  # effects below the budget over the number of arrays, and over this, do not matter
+_SHARE = 4  # effects below the budget over the number of searched arrays, and over this, do not matter
 _STEPS = 16  # of the progress of an array
 _TOGETHER = 10  # times that all arrays are judged together
 _REPEATS = 100  # two calls for the same arrays differ by less than the budget over this
@@ -96,7 +96,8 @@ def choose_bounds(
     judge.check_repeats(float(budget))
     total = sum(array.nbytes for array in given.values())
     meter = Meter(progress, 2 * total)
-    measured = {name: _measured(judge, one, target, len(given), meter) for name, one in ladders.items()}
+    floor = target / (_SHARE * max(1, sum(1 for each in ladders.values() if each.fractions)))
+    measured = {name: _measured(judge, one, target, floor, meter) for name, one in ladders.items()}
     with meter.share("", total) as add:
         picked, found = _together(judge, measured, target, lambda: add(total // _TOGETHER))
     rows = tuple(_row(ladders[name], candidate) for name, candidate in picked.items())
@@ -164,7 +165,7 @@ class _Judge:
         return self._value(lossy, bounds if len(lossy) == 1 else f"all arrays together ({bounds})")
 
 
-def _measured(judge: _Judge, ladder: Ladder, target: float, arrays: int, meter: Meter) -> list[Candidate]:
+def _measured(judge: _Judge, ladder: Ladder, target: float, floor: float, meter: Meter) -> list[Candidate]:
     """The candidates of an array with their effects."""
     with meter.share(ladder.name, ladder.array.nbytes) as add:
 
@@ -173,7 +174,7 @@ def _measured(judge: _Judge, ladder: Ladder, target: float, arrays: int, meter: 
             add(ladder.array.nbytes // _STEPS)
             return found
 
-        return ladder.measured(rise, target, target / (_SHARE * arrays))
+        return ladder.measured(rise, target, floor)
 
 
 def _together(

@@ -167,7 +167,7 @@ def _climb(effect: Callable[[int], float], count: int, start: int, budget: float
     while coarse + 1 < count and effect(coarse) <= budget:
         coarse += 1
     effect(coarse)
-    while fine > 0 and effect(fine) > floor:
+    while fine > 0 and max(effect(fine), effect(fine - 1)) > floor:  # one may be small by luck
         fine -= 1
 
 
