@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from h5stz.reading.read import read
     from h5stz.reading.view import View
     from h5stz.reading.view_sources import close_files
+    from h5stz.tuning.choosing import choose_bounds
+    from h5stz.tuning.chosen import ChosenBound, ChosenBounds, Judgement, StzBudgetError
+    from h5stz.tuning.effect import Effect, Effects, effect
     from h5stz.writing.write import write
     from h5stz.xarray.writing import to_netcdf, xarray_attributes, xarray_encoding
 elif sys.version_info >= (3, 11):
@@ -69,6 +72,9 @@ _LAZY = {
     "reading.read": ("read",),
     "reading.view": ("View",),
     "reading.view_sources": ("close_files",),
+    "tuning.choosing": ("choose_bounds",),
+    "tuning.chosen": ("ChosenBound", "ChosenBounds", "Judgement", "StzBudgetError"),
+    "tuning.effect": ("Effect", "Effects", "effect"),
     "writing.write": ("write",),
     "xarray.writing": ("to_netcdf", "xarray_attributes", "xarray_encoding"),
 }
@@ -79,14 +85,19 @@ __all__ = [
     "FILTER_ID",
     "FORMAT_VERSION",
     "STZ",
+    "ChosenBound",
+    "ChosenBounds",
     "Comparison",
     "Config",
     "Damage",
     "DamageWarning",
+    "Effect",
+    "Effects",
     "Estimate",
     "Extracted",
     "File",
     "Group",
+    "Judgement",
     "Layer",
     "Options",
     "Outcome",
@@ -95,6 +106,7 @@ __all__ = [
     "Rule",
     "Salvaged",
     "StreamInfo",
+    "StzBudgetError",
     "StzError",
     "StzMemoryError",
     "StzReadError",
@@ -102,12 +114,14 @@ __all__ = [
     "View",
     "__version__",
     "cd_values",
+    "choose_bounds",
     "close_files",
     "compare",
     "compress",
     "dask_array",
     "decompress",
     "drop_layers",
+    "effect",
     "estimate",
     "extract",
     "get_config",

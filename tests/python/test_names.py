@@ -19,7 +19,15 @@ from support.paths import BENCHMARKS, ROOT
 #: Beside what h5py imports; those that start with h5stz: with the modules inside of them.
 NOT_AT_IMPORT = [
     *(f"h5stz.{name}" for name in ("analysis", "cli", "dask", "estimating", "files", "new_files", "programs", "reading")),
-    *("h5stz.sources", "h5stz.writing", "h5stz.xarray", "h5stz.zarr", "h5stz.hdf5.file_kinds", "h5stz.hdf5.named_datasets"),
+    *(
+        "h5stz.sources",
+        "h5stz.tuning",
+        "h5stz.writing",
+        "h5stz.xarray",
+        "h5stz.zarr",
+        "h5stz.hdf5.file_kinds",
+        "h5stz.hdf5.named_datasets",
+    ),
     *("numpy.fft", "numpy.ma", "numpy.random", "concurrent.futures", "pathlib", "shutil", "tempfile", "urllib", "uuid", "xml"),
     *("click", "dask", "fsspec", "matplotlib", "netCDF4", "xarray", "zarr"),
 ]

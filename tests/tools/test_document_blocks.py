@@ -338,6 +338,8 @@ CASES = [
         makes=("out.h5",),
     ),
     Case("run_compress.md", "--threads 4", programs={"sim": SIMULATION}, makes=("out.h5",), prints="threads"),
+    Case("choosing_by_effect.md", "h5stz.choose_bounds(", makes=("chosen.h5",), prints="calls of metric"),
+    Case("effect_of_loss.md", "h5stz.effect(", prints="mean over 10 seeds"),
     Case("estimates.md", "h5stz.estimate(rho", prints="for a tenth of the size: absolute="),
     Case("xarray.md", "dataset.to_netcdf(", before=CLIMATE, packages=XARRAY, makes=("climate.nc",)),
     Case("xarray.md", '"orog"', before=WRITTEN_CLIMATE, after="assert len(encoding) == 3\n", packages=XARRAY),

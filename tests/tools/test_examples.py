@@ -298,6 +298,50 @@ def test_command_line(tmp_path):
         assert ratio > 10, f"{name} is hardly compressed"
 
 
+def check_figures(output, page, *labels):
+    """The page of docs/ says what the example prints, but for the rounding of other machines."""
+    for label in labels:
+        assert numbers(output, label) == pytest.approx(numbers((ROOT / "docs" / page).read_text(), label), rel=0.1), label
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    """Linear algebra in one thread: those of several tests would wait for each other."""
+    for library in ("OMP", "OPENBLAS", "MKL"):
+        monkeypatch.setenv(f"{library}_NUM_THREADS", "1")
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_bounds_of_weights(tmp_path):
+    """Two thirds of the bytes of groups of 4-bit integers, and less loss on pictures that nothing has seen."""
+    output = run_python(tmp_path, "bounds_of_weights.py")
+    (integers, chosen), rises = numbers(output, "bits per weight"), numbers(output, "loss rises by")
+    assert integers == 4.25 and chosen < 0.7 * integers and 0 < rises[1] < rises[0]
+    check_figures(output, "choosing_by_effect.md", "bits per weight")
+    search, verify = (float(rise) for rise in re.findall(r"^(?:search|verify) .* (\S+) +0\.002$", output, re.MULTILINE))
+    assert 0 < search <= 0.7 * 0.002 and verify <= 0.002
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_bounds_of_climate(warm, tmp_path):
+    output = run_drawing(warm, tmp_path, "bounds_of_climate.py")
+    check_figures(output, "choosing_by_effect.md", "bits per sample", "change in K")
+    chosen, for_all = numbers(output, "bits per sample")
+    assert chosen < 0.8 * for_all and max(numbers(output, "change in K")) <= 0.01
+    assert re.search(r"^pr .* lossless .*the metric does not use it$", output, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_effect_of_loss(warm, tmp_path):
+    """The ratios of docs/effect_of_loss.md, and which bounds the analyses notice."""
+    output = run_drawing(warm, tmp_path, "effect_of_loss.py")
+    page = (ROOT / "docs/effect_of_loss.md").read_text()
+    row = re.compile(r"^(relative=\S+) +(\S+) .*?(noticed)?$", re.MULTILINE)
+    (printed, said) = (row.findall(text) for text in (output, page))
+    assert len(printed) == 12 and [(bound, noticed) for bound, _, noticed in printed] == [(b, n) for b, _, n in said]
+    assert [float(ratio) for _, ratio, _ in printed] == pytest.approx([float(ratio) for _, ratio, _ in said], rel=0.1)
+
+
 @pytest.mark.slow
 def test_choosing_a_bound(warm, tmp_path):
     output = run_drawing(warm, tmp_path, "choose_bound.py")

@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "options": set(),
     "codec": {"options"},
     "estimating": {"options"},
+    "tuning": {"options", "codec"},
     "hdf5": {"options"},
     "sources": {"hdf5"},
     "reading": {"options", "hdf5", "sources"},
