@@ -5,6 +5,7 @@ are processor time. The time of h5stz is compared with that of the peer in the s
 quotients. The first repeat is not counted.
 """
 
+import functools
 import json
 import statistics
 import subprocess
@@ -27,11 +28,11 @@ def options(codec, bound):
     return PEERS[codec](**({"accuracy": bound} if codec == "ZFP" else {"absolute": bound}))
 
 
-def written(array, chunks, codec, bound):
+def written(array, chunks, codec, chosen):
     """Seconds, and the file with the dataset x."""
     file = h5py.File(f"{codec} {time.monotonic_ns()}", "w", driver="core", backing_store=False)
     start = time.process_time()
-    file.create_dataset("x", data=array, chunks=chunks, **options(codec, bound))
+    file.create_dataset("x", data=array, chunks=chunks, **chosen())
     file.flush()
     return time.process_time() - start, file
 
@@ -43,26 +44,30 @@ def reading(file, out):
     return time.process_time() - start
 
 
-def worker(edge, name, repeats, chunks):
-    """Prints {codec: [[seconds of writing, of reading, bytes], ...]}: in a process of its own, as chunks learn from others.
+def measured(array, chunks, codecs, repeats):
+    """{codec: [[seconds of writing, of reading, bytes], ...]} of {codec: function that makes the options}.
 
     Nothing is read before everything was written: chunks that were read are recognised when they are written, which takes time.
     """
-    array = synthetic.volumes(edge)[name]
-    bound = fields.RELATIVE * fields.value_range(array)
-    shape = tuple(min(extent, edge) for extent in chunks)
-    codecs = ("h5stz", *PEERS)
-    writes = [{codec: written(array, shape, codec, bound) for codec in codecs} for _ in range(repeats + 1)]
+    writes = [{codec: written(array, chunks, codec, chosen) for codec, chosen in codecs.items()} for _ in range(repeats + 1)]
     out = array.copy()  # memory that is there: new pages would have to be cleared
     reads = [{codec: reading(writes[-1][codec][1], out) for codec in codecs} for _ in range(repeats + 1)]
-    runs = {
+    return {
         codec: [
             [write[codec][0], read[codec], write[codec][1]["x"].id.get_storage_size()]
             for write, read in zip(writes[1:], reads[1:], strict=True)
         ]
         for codec in codecs
     }
-    print(json.dumps(runs))
+
+
+def worker(edge, name, repeats, chunks):
+    """Prints the result of `measured`: in a process of its own, as chunks learn from others."""
+    array = synthetic.volumes(edge)[name]
+    bound = fields.RELATIVE * fields.value_range(array)
+    shape = tuple(min(extent, edge) for extent in chunks)
+    codecs = {codec: functools.partial(options, codec, bound) for codec in ("h5stz", *PEERS)}
+    print(json.dumps(measured(array, shape, codecs, repeats)))
 
 
 def quotient(runs, peer, index):

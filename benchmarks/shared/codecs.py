@@ -1,7 +1,7 @@
-"""One function per codec, with a common interface: array (and bound) in, (stored bytes, decoded array) out.
+"""One function per lossy codec, with a common interface: array and bound in, (stored bytes, decoded array) out.
 
-A codec that does not support an array raises `Unsupported`. Sizes are real bytes: of the stream, or of the chunks in an HDF5
-file. `LOSSY` and `LOSSLESS` have the codecs by name.
+Lossless codecs have one function for each way. A codec that does not support an array raises `Unsupported`. Sizes are real
+bytes: of the stream, or of the chunks in an HDF5 file. `LOSSY` and `LOSSLESS` have the codecs by name.
 
 QoZ 2 (HPEZ) and MGARD-X come in no package. They run as programs that you have built:
 H5STZ_QOZ is the path of `qoz`, built from https://github.com/szcompressor/QoZ:
@@ -10,10 +10,13 @@ H5STZ_MGARD is the path of `mgard-x`, built from https://github.com/CODARcode/MG
     cmake -S MGARD -B build -D CMAKE_BUILD_TYPE=Release -D MGARD_ENABLE_SERIAL=ON && cmake --build build   (build/bin/mgard-x)
 """
 
+import dataclasses
+import importlib
 import io
 import os
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import h5py
@@ -184,38 +187,136 @@ def _through_program(variable, array, calls):
         return stream.stat().st_size, np.fromfile(out, np.float32).reshape(array.shape)
 
 
-def h5stz_lossless(array):
+@dataclasses.dataclass(frozen=True)
+class Lossless:
+    """A codec without loss, in memory, with one thread.
+
+    Attributes:
+        compress: array -> stream, whose length counts.
+        decompress: (stream, array of the same dtype and shape, whose samples are not looked at) -> array.
+        modules: Python modules that must be importable.
+    """
+
+    compress: Callable
+    decompress: Callable
+    modules: tuple = ()
+
+    def missing(self):
+        """Why the codec cannot run here; None if it can."""
+        try:
+            for name in self.modules:
+                importlib.import_module(name)
+        except ImportError as error:
+            return str(error)
+        return None
+
+
+def installed():
+    """Those of `LOSSLESS` that can run here. A line names each of the others."""
+    found = {}
+    for name, codec in LOSSLESS.items():
+        why = codec.missing()
+        if why:
+            print(f"{name} is left out: {why} (pip install {' '.join(codec.modules)})", flush=True)
+        else:
+            found[name] = codec
+    return found
+
+
+def _integers(array):
+    """The bits of the samples as unsigned integers."""
+    return np.ascontiguousarray(array).view(f"u{array.itemsize}").ravel()
+
+
+def _like(flat, array):
+    """The decoded samples with the dtype and shape of `array`."""
+    return np.asarray(flat).view(array.dtype).reshape(array.shape)
+
+
+def h5stz_exact(array):
     """h5stz without loss."""
-    return through_hdf5(array, package.STZ(lossless=True))
+    try:
+        return package.compress(array, lossless=True, threads=1)
+    except package.StzTypeError as error:
+        raise Unsupported(str(error)) from error
 
 
-def fpzip(array):
+def fpzip_compress(array):
     """fpzip in lossless mode; float32 and float64."""
     import fpzip as codec
 
-    _require(array.dtype.kind == "f" and array.dtype.itemsize >= 4, "fpzip takes no such type")
-    stream = codec.compress(array, precision=0, order="C")
-    return len(stream), codec.decompress(stream, order="C").reshape(array.shape)
+    _require(array.dtype in (np.float32, np.float64), "fpzip takes float32 and float64")
+    return codec.compress(array, precision=0, order="C")
 
 
-def pcodec(array):
-    """pcodec at its highest level, the array as one row; no 8-bit and no complex types."""
+def fpzip_decompress(stream, like):
+    import fpzip as codec
+
+    return codec.decompress(stream, order="C").reshape(like.shape)
+
+
+def pcodec_compress(array):
+    """pcodec at its highest level, the array as one row; bfloat16 as uint16, no 8-bit types."""
     import pcodec as codec
 
-    _require(array.dtype.itemsize > 1 and array.dtype.kind in "iuf", "pcodec takes no such type")
-    stream = codec.standalone.simple_compress(array.ravel(), codec.ChunkConfig(compression_level=12))
-    return len(stream), codec.standalone.simple_decompress(stream).reshape(array.shape)
+    _require(array.dtype.itemsize > 1, "pcodec takes no 8-bit types")
+    row = _integers(array) if array.dtype.name == "bfloat16" else array.ravel()
+    return codec.standalone.simple_compress(row, codec.ChunkConfig(compression_level=12))
 
 
-def _blosc2(shuffle):
-    def run(array):
+def pcodec_decompress(stream, like):
+    import pcodec as codec
+
+    return _like(codec.standalone.simple_decompress(stream), like)
+
+
+def zipnn_compress(array):
+    """ZipNN with its default method, the array as bytes of its type; float32, float16 and bfloat16."""
+    _require(array.dtype.name in ("float32", "float16", "bfloat16"), "ZipNN takes float32, float16 and bfloat16")
+    return _zipnn(array).compress(bytearray(np.ascontiguousarray(array).view(np.uint8)))
+
+
+def zipnn_decompress(stream, like):
+    return _like(np.frombuffer(_zipnn(like).decompress(stream), np.uint8), like)
+
+
+def _zipnn(array):
+    import zipnn as codec
+
+    return codec.ZipNN(input_format="byte", bytearray_dtype=array.dtype.name, threads=1)
+
+
+def openzl_compress(array):
+    """OpenZL's generic graph at its default level; it gets the bits of the samples as numbers."""
+    import openzl.ext as codec
+
+    compressor = codec.Compressor()
+    compressor.set_parameter(codec.CParam.FormatVersion, codec.MAX_FORMAT_VERSION)
+    compressor.select_starting_graph(codec.graphs.Compress()(compressor))
+    context = codec.CCtx()
+    context.ref_compressor(compressor)
+    return context.compress([codec.Input(codec.Type.Numeric, _integers(array))])
+
+
+def openzl_decompress(stream, like):
+    import openzl.ext as codec
+
+    return _like(codec.DCtx().decompress(stream)[0].content.as_nparray(), like)
+
+
+def _blosc2(codec_name, level, shuffle):
+    def compress(array):
         import blosc2 as codec
 
-        options = {"codec": codec.Codec.ZSTD, "clevel": 9, "filters": [codec.Filter[shuffle]], "nthreads": 1}
-        stream = codec.compress2(array, typesize=array.dtype.itemsize, **options)
-        return len(stream), np.frombuffer(codec.decompress2(stream), array.dtype).reshape(array.shape)
+        options = {"codec": codec.Codec[codec_name], "clevel": level, "filters": [codec.Filter[shuffle]], "nthreads": 1}
+        return codec.compress2(_integers(array), typesize=array.dtype.itemsize, **options)
 
-    return run
+    def decompress(stream, like):
+        import blosc2 as codec
+
+        return _like(np.frombuffer(codec.decompress2(stream, nthreads=1), np.uint8), like)
+
+    return Lossless(compress, decompress, ("blosc2",))
 
 
 #: {name: function of an array and an absolute bound}. SPERR and ZFP are those of hdf5plugin.
@@ -228,13 +329,17 @@ LOSSY = {
     "MGARD-X": mgard,
     "EBCC": ebcc,
 }
-#: {name: function of an array}. Blosc2: zstd at its highest level, one thread.
+#: {name: Lossless}. The levels of Blosc2 are the highest ones. Its bit shuffle and LZ4 are what the filter "bitshuffle" does.
 LOSSLESS = {
-    "h5stz": h5stz_lossless,
-    "Blosc2, byte shuffle": _blosc2("SHUFFLE"),
-    "Blosc2, bit shuffle": _blosc2("BITSHUFFLE"),
-    "fpzip": fpzip,
-    "pcodec": pcodec,
+    "h5stz": Lossless(h5stz_exact, lambda stream, like: package.decompress(stream, threads=1)),
+    "Blosc2 zstd, byte shuffle": _blosc2("ZSTD", 9, "SHUFFLE"),
+    "Blosc2 zstd, bit shuffle": _blosc2("ZSTD", 9, "BITSHUFFLE"),
+    "Blosc2 LZ4, byte shuffle": _blosc2("LZ4", 9, "SHUFFLE"),
+    "bit shuffle and LZ4": _blosc2("LZ4", 9, "BITSHUFFLE"),
+    "fpzip": Lossless(fpzip_compress, fpzip_decompress, ("fpzip",)),
+    "pcodec": Lossless(pcodec_compress, pcodec_decompress, ("pcodec",)),
+    "ZipNN": Lossless(zipnn_compress, zipnn_decompress, ("torch", "zipnn")),
+    "OpenZL": Lossless(openzl_compress, openzl_decompress, ("openzl",)),
 }
 
 

@@ -142,7 +142,7 @@ def parser(description, directory=True, only=(), **defaults):
 def finish(arguments, records, checks):
     """Writes the JSON file and ends the program with its exit status."""
     if arguments.json:
-        packages = ("h5stz", "pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "h5py", "numpy")
+        packages = ("h5stz", "pysz", "hdf5plugin", "fpzip", "blosc2", "pcodec", "openzl", "zipnn", "h5py", "numpy")
         document = {
             "versions": {name: _version(name) for name in packages},
             "records": [_plain(record) for record in records],
