@@ -183,23 +183,31 @@ FieldChoice choose_fields(const Array& a, const Header& h, const StreamRequest& 
   const Predictability p = predictability_of(a);
   const double coded = std::min(p.places + cost_of_coding, p.units + cost_with_remainders) - p.zero_bits;
   const double predicted = std::min(coded, double(8 * a.width));
-  choice.tried = choice.plan.bits < predicted + near;
-  choice.sure = choice.plan.continuous && choice.plan.bits < predicted - std::min(3.0, 0.1 * double(8 * a.width)) && request.layers <= 1 &&
-                request.effort < thorough_effort;
+  const bool clearly =
+      p.hopeless ? choice.plan.bits < predicted + near : choice.plan.bits < predicted - std::min(3.0, 0.1 * double(8 * a.width));
+  choice.tried = choice.plan.bits < predicted + near || p.hopeless;
+  choice.sure = choice.plan.continuous && clearly && request.layers <= 1 && request.effort < thorough_effort;
   return choice;
 }
+
+// Whether readers before 1.1 refuse a stream.
+bool is_new(const Stream& stream) { return read_header(stream.bytes.data(), stream.bytes.size()).remainders.present; }
+bool is_new(const SizeEstimate&) { return false; }
 
 // The smallest of all forms. `blocks`: makes a stream of blocks.
 template <class Out, class F>
 Out smallest_form(const Array& a, const Header& h, const StreamRequest& request, F blocks) {
   const FieldChoice choice = choose_fields(a, h, request);
   constexpr double worthwhile = 0.99;  // readers before 1.1 cannot read them
+  constexpr double similar = 1.005;    // fields are read in a fifth of the time
   Out best;
   if (!choice.sure) best = blocks();
   if (choice.tried) {
     const double raw = double(array_bytes(a.layout));
     Out fields = encode_fields<Out>(a, h, choice.plan, request.threads);
-    if (fields.size() < worthwhile * (best.empty() ? raw : std::min(raw, best.size()))) return fields;
+    const double others = best.empty() ? raw : std::min(raw, best.size());
+    const double most = !best.empty() && is_new(best) ? similar * others : worthwhile * others;
+    if (fields.size() < most) return fields;
     if (choice.sure) best = blocks();
   }
   return blocks_or_raw(std::move(best), a, h);

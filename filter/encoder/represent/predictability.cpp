@@ -45,11 +45,18 @@ struct Sums {
   }
 };
 
+double median_of(std::vector<double>& numbers) {
+  const auto middle = numbers.begin() + std::ptrdiff_t(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
 }  // namespace
 
 Predictability predictability_of(const Array& a) {
   const double infinite = __builtin_inf();
-  Predictability best{infinite, infinite, 0, 0};
+  Predictability best{infinite, infinite, 0, false, 0};
+  std::vector<double> values;
   u64 any = u64(1) << mantissa_bits(a.layout.dtype);
   const u64 samples = std::clamp(a.elements / share, fewest_samples, most_samples);
   const Numbers numbers(a);
@@ -70,6 +77,7 @@ Predictability predictability_of(const Array& a) {
         continue;
       const double unit = x.unit;
       any |= x.bits;
+      values.push_back(x.value);
       auto add = [&](Sums& sums, double value, double place) {
         const double off = __builtin_fabs(x.value - value);
         sums.add(x.place - place, off / unit, off);
@@ -85,11 +93,12 @@ Predictability predictability_of(const Array& a) {
       best.places = std::min(best.places, sums->places / n);
       if (sums->units / n >= best.units) continue;
       best.units = sums->units / n;
-      const auto middle = sums->differences.begin() + std::ptrdiff_t(sums->differences.size() / 2);
-      std::nth_element(sums->differences.begin(), middle, sums->differences.end());
-      best.median = *middle;
+      best.median = median_of(sums->differences);
     }
   }
+  for (size_t k = values.size(); k-- > 1;) values[k] = __builtin_fabs(values[k] - values[k - 1]);  // unrelated numbers
+  // Of independent normal numbers, differences from the mean of two neighbours are 0.87 times those of pairs.
+  best.hopeless = values.size() > 1 && best.median > 0.8 * median_of(values);
   best.zero_bits = __builtin_ctzll(any);
   return best;
 }

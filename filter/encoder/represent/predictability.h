@@ -9,6 +9,8 @@ struct Predictability {
   double places;  // mean log2(1 + distance) in the order of numbers
   double units;   // the same of the difference of values, in units in the last place of the number
   double median;  // the median of the differences of values
+  // Neighbours say hardly more about a number than any other number does.
+  bool hopeless;
   int zero_bits;  // lowest mantissa bits that are zero in all of them
 };
 Predictability predictability_of(const Array& a);
