@@ -29,9 +29,9 @@ FormText form_text(const Header& h) {
   return {"blocks of integers", "patched: blocks of integers"};
 }
 
-// Raw and constant streams must be complete.
+// Raw and constant streams must be complete, unless their header has a check of its own.
 void require_plain_stream(const Header& h, const u8* stream, u64 size) {
-  if (h.form == Form::raw) require_stream_size(h, size);
+  if (h.form == Form::raw && !h.fields.any()) require_stream_size(h, size);
   if (h.form == Form::constant) checked_payload(h, stream, size);
 }
 

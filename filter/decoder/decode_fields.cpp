@@ -178,32 +178,15 @@ void FieldBlockDecoder::decode(u64 block, const u8* bytes, size_t size, u8* out)
   }
 }
 
-namespace {
-
-// Calls f(worker, block, its bytes, their number) for the blocks of a whole stream.
-template <class Worker, class F>
-void for_field_blocks(const Header& h, const u8* stream, u64 size, int threads, F f) {
-  require_stream_size(h, size);
-  const u8 *const directory = stream + h.size, *const blocks = directory + h.fields.directory;
-  const std::vector<u64> sizes = read_field_directory(directory, h.fields.directory, field_block_count(h), h.fields.blocks);
-  std::vector<u64> offset(sizes.size());
-  for (size_t k = 1; k < sizes.size(); k++) offset[k] = offset[k - 1] + sizes[k - 1];
-  parallel_for<Worker>(sizes.size(), threads, [&](Worker& worker, u64 k) { f(worker, k, blocks + offset[k], size_t(sizes[k])); });
-}
-
-}  // namespace
-
-void verify_fields(const Header& h, const u8* stream, u64 size) {
-  struct Nothing {};
-  for_field_blocks<Nothing>(h, stream, size, 1, [](Nothing&, u64, const u8* bytes, size_t n) { checked_size(bytes, n); });
-}
-
 void decode_fields(const Header& h, const u8* stream, u64 size, u8* out, int threads) {
+  require_stream_size(h, size);
+  const std::vector<u64> place =
+      read_field_directory(stream + h.size, h.fields.directory, field_block_count(h), h.size + h.fields.directory, h.fields.blocks);
   const size_t width = component_size(h.layout.dtype);
   using Worker = std::vector<FieldBlockDecoder>;
-  for_field_blocks<Worker>(h, stream, size, threads, [&](Worker& decoder, u64 block, const u8* bytes, size_t n) {
+  parallel_for<Worker>(place.size() - 1, threads, [&](Worker& decoder, u64 k) {
     if (decoder.empty()) decoder.emplace_back(h);
-    decoder[0].decode(block, bytes, n, out + (block << h.fields.log2_block) * width);
+    decoder[0].decode(k, stream + place[k], size_t(place[k + 1] - place[k]), out + (k << h.fields.log2_block) * width);
   });
 }
 

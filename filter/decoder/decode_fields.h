@@ -36,8 +36,6 @@ class FieldBlockDecoder {
 u64 field_numbers(const Header& h);
 u64 field_block_count(const Header& h);
 
-// Fails unless a whole stream has the checks of its directory and of all blocks.
-void verify_fields(const Header& h, const u8* stream, u64 size);
 // Decodes a whole stream.
 void decode_fields(const Header& h, const u8* stream, u64 size, u8* out, int threads);
 

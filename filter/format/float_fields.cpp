@@ -148,21 +148,23 @@ Bytes write_field_directory(const std::vector<u64>& sizes) {
   return out;
 }
 
-std::vector<u64> read_field_directory(const u8* directory, u64 size, u64 blocks, u64 all) {
+std::vector<u64> read_field_directory(const u8* directory, u64 size, u64 blocks, u64 begin, u64 all) {
+  constexpr u64 least_size = 3;
   const size_t width = size < short_check_below + 2 ? 2 : 4;
   require(size > width && blocks <= size - width, STZ_ERROR_CORRUPT);
   const u64 coded = size - width;
   require(check_size(coded) == width, STZ_ERROR_CORRUPT);
   require_check(check_of(directory, size_t(coded)), directory + coded);
   ByteReader in(directory, size_t(coded));
-  std::vector<u64> sizes(blocks);
-  for (u64& n : sizes) {
-    n = in.varint();
-    require(n <= all, STZ_ERROR_CORRUPT);
+  std::vector<u64> place(size_t(blocks) + 1, begin);
+  for (size_t k = 0; k < blocks; k++) {
+    const u64 n = in.varint();
+    require(n >= least_size && n <= all, STZ_ERROR_CORRUPT);
     all -= n;
+    place[k + 1] = place[k] + n;
   }
   require(in.left() == 0 && all == 0, STZ_ERROR_CORRUPT);
-  return sizes;
+  return place;
 }
 
 }  // namespace stz

@@ -77,6 +77,7 @@ void read_float_fields(ByteReader& payload, i32 dtype, FloatFields& f);
 
 // The sizes of all blocks and their check.
 Bytes write_field_directory(const std::vector<u64>& sizes);
-std::vector<u64> read_field_directory(const u8* directory, u64 size, u64 blocks, u64 all);
+// Where each block begins, and the last one ends: `begin` is where the first one begins, `all` the bytes of all blocks.
+std::vector<u64> read_field_directory(const u8* directory, u64 size, u64 blocks, u64 begin, u64 all);
 
 }  // namespace stz

@@ -298,7 +298,7 @@ Header read_header(const u8* data, size_t size) {
     read_levels(in, flags, h);
     require(in.consumed() + 4 <= max_header_size, STZ_ERROR_CORRUPT);
   } else
-    require(in.consumed() <= max_header_size, STZ_ERROR_CORRUPT);
+    require(in.consumed() + (h.fields.any() ? 4 : 0) <= max_header_size, STZ_ERROR_CORRUPT);
   ByteReader table = in;
   if (h.form == Form::patched) read_patch_table(in, h, false);
   if (h.form == Form::blocks || h.form == Form::patched || h.fields.any()) {

@@ -27,15 +27,22 @@ void for_request_rows(const stz_layout& layout, const Request& request, F f) {
 
 }  // namespace
 
+// A block that a read decodes.
+struct FieldReader::Job {
+  u64 block;
+  Bytes fetched;
+  const u8* bytes = nullptr;
+  Buffer<u8> numbers;
+  int error = STZ_OK;
+};
+
 void FieldReader::read_directory() {
-  if (!extents_.empty()) return;
-  Bytes directory(size_t(h_.fields.directory));
-  source_.peek(h_.size, directory.size(), directory.data());
-  u64 offset = h_.size + h_.fields.directory;
-  for (u64 size : read_field_directory(directory.data(), directory.size(), field_block_count(h_), h_.fields.blocks)) {
-    extents_.push_back({offset, size});
-    offset += size;
-  }
+  if (!place_.empty()) return;
+  const u64 size = h_.fields.directory;
+  require(source_.present(h_.size, size) == size, STZ_ERROR_TRUNCATED);
+  Bytes directory(static_cast<size_t>(size));
+  source_.peek(h_.size, size, directory.data());
+  place_ = read_field_directory(directory.data(), size, field_block_count(h_), h_.size + size, h_.fields.blocks);
 }
 
 // The blocks that a request needs, in rising order.
@@ -56,38 +63,47 @@ std::vector<u64> FieldReader::blocks_of(const Request& request) const {
   return blocks;
 }
 
-// Decodes the blocks that are not there yet. With a report, damaged blocks are noted instead.
-void FieldReader::decode(const std::vector<u64>& blocks, int threads, DamageReport* report) {
-  struct Job {
-    u64 block;
-    Bytes bytes, numbers;
-    int error = STZ_OK;
-  };
+void FieldReader::fetch(Job& job) {
+  const u64 at = place_[job.block], size = place_[job.block + 1] - at;
+  require(source_.present(at, size) == size, STZ_ERROR_TRUNCATED);
+  if (source_.in_memory()) {
+    job.bytes = source_.view(at, size);
+    return;
+  }
+  job.fetched.resize(size_t(size));
+  source_.read(at, size, job.fetched.data());
+  job.bytes = job.fetched.data();
+}
+
+// Decodes the first of the needed blocks from `first` on that are not there yet: some for each thread, not all, as a read of few elements
+// may need many. Those in front of it go if the cache is full. With a report, damaged blocks are noted instead.
+void FieldReader::decode(const std::vector<u64>& blocks, u64 first, int threads, DamageReport* report) {
+  constexpr u64 bytes_at_a_time = 1 << 21;  // of the numbers, for each thread
   const size_t width = component_size(h_.layout.dtype);
+  const u64 in_block = u64(width) << h_.fields.log2_block;
+  const size_t most = size_t(threads) * size_t(std::max<u64>(1, bytes_at_a_time / in_block));
+  while (cached_ > limit_ && !blocks_.empty() && blocks_.begin()->first < first) forget_first();
   const FieldBlockDecoder sizes(h_);
   std::vector<Job> jobs;
-  for (u64 b : blocks)
-    if (!blocks_.count(b)) jobs.push_back({b, {}, {}, STZ_OK});
-  for (Job& job : jobs) try {
-      job.bytes.resize(size_t(extents_[job.block].size));
-      source_.read(extents_[job.block].offset, job.bytes.size(), job.bytes.data());
+  for (auto b = std::lower_bound(blocks.begin(), blocks.end(), first); b != blocks.end() && jobs.size() < most; ++b)
+    if (!blocks_.count(*b)) jobs.push_back({*b, {}, nullptr, {}, STZ_OK});
+  auto attempt = [&](Job& job, auto f) {
+    try {
+      if (job.error == STZ_OK) f();
     } catch (const Failure& failure) {
       if (!report || !is_damage(failure.code)) throw;
       job.error = failure.code;
     }
+  };
+  for (Job& job : jobs) attempt(job, [&] { fetch(job); });
   using Worker = std::vector<FieldBlockDecoder>;
   parallel_for<Worker>(jobs.size(), threads, [&](Worker& decoder, u64 i) {
     Job& job = jobs[i];
-    if (job.error != STZ_OK) return;
     if (decoder.empty()) decoder.emplace_back(h_);
-    job.numbers.resize(size_t(sizes.numbers(job.block)) * width);
-    try {
-      decoder[0].decode(job.block, job.bytes.data(), job.bytes.size(), job.numbers.data());
-    } catch (const Failure& failure) {
-      if (!report || !is_damage(failure.code)) throw;
-      job.error = failure.code;
-    }
-    Bytes().swap(job.bytes);
+    attempt(job, [&] {
+      job.numbers.resize(size_t(sizes.numbers(job.block)) * width);
+      decoder[0].decode(job.block, job.bytes, size_t(place_[job.block + 1] - place_[job.block]), job.numbers.data());
+    });
   });
   for (Job& job : jobs)
     if (job.error == STZ_OK) {
@@ -98,14 +114,18 @@ void FieldReader::decode(const std::vector<u64>& blocks, int threads, DamageRepo
       lost_[job.block] = report->note(job.error, 0, job.block);
 }
 
-void FieldReader::copy(const Request& request, u8* out, DamageReport* report) {
+void FieldReader::read(const Request& request, u8* out, int threads, DamageReport* report) {
+  read_directory();
+  lost_.clear();
+  const std::vector<u64> blocks = blocks_of(request);
   const u64 parts = u64(components(h_.layout.dtype)), in_block = (u64(1) << h_.fields.log2_block) / parts;
   const size_t element = element_size(h_.layout.dtype);
-  for_request_rows(h_.layout, request, [&](u64 first, u64 step, u64 n, u64 offset) {
+  for_request_rows(h_.layout, request, [&](u64 first, u64 step, u64 n, u64 offset) {  // the elements rise
     for (u64 k = 0; k < n;) {
       const u64 at = first + k * step, block = at / in_block, inside = at % in_block;
       const u64 count = std::min(n - k, (in_block - inside - 1) / step + 1);
       u8* const to = out + (offset + k) * element;
+      if (!blocks_.count(block) && !lost_.count(block)) decode(blocks, block, threads, report);
       const auto decoded = blocks_.find(block);
       if (decoded == blocks_.end())
         report->lose_elements(lost_.at(block), offset + k, count);
@@ -118,32 +138,28 @@ void FieldReader::copy(const Request& request, u8* out, DamageReport* report) {
   });
 }
 
-void FieldReader::read(const Request& request, u8* out, int threads, DamageReport* report) {
-  read_directory();
-  lost_.clear();
-  decode(blocks_of(request), threads, report);
-  copy(request, out, report);
-}
-
 std::vector<ByteRange> FieldReader::plan(const Request& request) {
   read_directory();
   std::vector<ByteRange> ranges;
   for (u64 b : blocks_of(request)) {
     if (blocks_.count(b)) continue;
-    if (!ranges.empty() && ranges.back().offset + ranges.back().size == extents_[b].offset)
-      ranges.back().size += extents_[b].size;
+    if (!ranges.empty() && ranges.back().offset + ranges.back().size == place_[b])
+      ranges.back().size += place_[b + 1] - place_[b];
     else
-      ranges.push_back({extents_[b].offset, extents_[b].size});
+      ranges.push_back({place_[b], place_[b + 1] - place_[b]});
   }
   return source_.not_peeked(std::move(ranges));
 }
 
+void FieldReader::forget_first() {
+  const auto first = blocks_.begin();
+  cached_ -= first->second.size();
+  blocks_.erase(first);
+}
+
 void FieldReader::limit(u64 cache_bytes) {
-  while (cached_ > cache_bytes) {
-    const auto first = blocks_.begin();
-    cached_ -= first->second.size();
-    blocks_.erase(first);
-  }
+  limit_ = cache_bytes;
+  while (cached_ > limit_) forget_first();
 }
 
 }  // namespace stz

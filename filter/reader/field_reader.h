@@ -11,7 +11,7 @@ namespace stz {
 class FieldReader {
  public:
   // Both must outlive this object.
-  FieldReader(const Header& h, SourcePart& source) : h_(h), source_(source) {}
+  FieldReader(const Header& h, SourcePart& source, u64 cache_bytes) : h_(h), source_(source), limit_(cache_bytes) {}
 
   void read(const Request& request, u8* out, int threads, DamageReport* report);
   std::vector<ByteRange> plan(const Request& request);
@@ -21,21 +21,20 @@ class FieldReader {
   void limit(u64 cache_bytes);
 
  private:
-  struct Extent {
-    u64 offset, size;  // bytes in the stream
-  };
+  struct Job;
 
   void read_directory();
   std::vector<u64> blocks_of(const Request& request) const;
-  void decode(const std::vector<u64>& blocks, int threads, DamageReport* report);
-  void copy(const Request& request, u8* out, DamageReport* report);
+  void decode(const std::vector<u64>& blocks, u64 first, int threads, DamageReport* report);
+  void fetch(Job& job);
+  void forget_first();
 
   const Header& h_;
   SourcePart& source_;
-  std::vector<Extent> extents_;  // of all blocks, once read
-  std::map<u64, Bytes> blocks_;  // decoded ones
-  std::map<u64, size_t> lost_;   // damaged ones of this read: the number of the damage
-  u64 cached_ = 0, decoded_ = 0;
+  std::vector<u64> place_;            // of each block in the stream, and the end of the last one; once they are read
+  std::map<u64, Buffer<u8>> blocks_;  // decoded ones
+  std::map<u64, size_t> lost_;        // damaged ones of this read: the number of the damage
+  u64 cached_ = 0, limit_, decoded_ = 0;
 };
 
 }  // namespace stz

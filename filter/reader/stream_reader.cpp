@@ -29,7 +29,7 @@ StreamReader::StreamReader(const SourcePart& source, Header header, u64 cache_by
   }
   if (header_.fields.any()) {
     require(source_.size() <= stream_bytes(header_), STZ_ERROR_CORRUPT);
-    fields_ = std::make_unique<FieldReader>(header_, source_);
+    fields_ = std::make_unique<FieldReader>(header_, source_, cache_bytes);
     return;
   }
   require_stream_size(header_, source_.size());

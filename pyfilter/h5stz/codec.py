@@ -225,15 +225,15 @@ def verify(stream: BytesLike, *, max_bytes: SupportsIndex | None = None, threads
         threads: number of threads, as for compress().
 
     Returns:
-        int: the number of blocks that were compared. 0 if the stream has no content check. Streams that are stored "raw" or
-            "constant" have none: their checksum already covers the values.
+        int: the number of blocks that were compared. 0 if the stream has no content check. Streams that are stored "raw",
+            "constant" or as "floating-point fields" have none: their checksums already cover the values.
 
     Raises:
         StzError: (a ValueError) the values differ, or the stream is damaged; `code` tells which.
     """
     threads = thread_count(threads)
     header = info(stream)
-    if header.form.startswith(("blocks", "patched")):
+    if header.form not in ("raw", "constant"):
         refuse_larger("the stream holds an array of", header.array_bytes, max_bytes, OF_STREAMS)
     return _core.verify(stream, threads)
 

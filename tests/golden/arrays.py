@@ -12,6 +12,7 @@ import numpy as np
 import h5stz
 from h5stz import _core
 
+NAN = 0x7FC00000
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 
 
@@ -131,7 +132,7 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases() | remainder_cases()
+    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases() | field_cases() | remainder_cases()
 
 
 def more_cases():
@@ -215,6 +216,66 @@ def enhanced_cases():
         "enhanced_strict": (walks((70, 72), 6).astype("<f8"), {"absolute": 200.0, "enhance": "strict"}),
         "enhanced_both": (walks((27, 26, 25), 7).astype("f4"), {"absolute": 200.0, "enhance": "both"}),
     }
+
+
+def random_words(count, seed):
+    """Pseudo-random 64-bit integers (the mixing of SplitMix64)."""
+    state = (np.arange(1, count + 1, dtype="u8") + np.uint64(seed << 32)) * np.uint64(0x9E3779B97F4A7C15)
+    state = (state ^ state >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ state >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return state ^ state >> np.uint64(31)
+
+
+def scattered(count, dtype, seed, exponents=None, zeros=0):
+    """Numbers of either sign with any mantissas, whose `zeros` lowest bits are zero.
+
+    `exponents`: what is taken from the bias; else half of them are 1, a quarter 2 and so on.
+    """
+    dtype = np.dtype(dtype)
+    width = 8 * dtype.itemsize // (2 if dtype.kind == "c" else 1)
+    mantissa = {16: 10, 32: 23, 64: 52}[width]
+    words, bias = random_words(count, seed), 2 ** (width - 2 - mantissa) - 1
+    if exponents is None:
+        low = random_words(count, seed + 1) | np.uint64(1 << min(bias, 30) - 1)
+        exponents = sum((low & np.uint64((1 << k) - 1) == 0).astype("i8") for k in range(1, 31)) + 1
+    bits = words >> np.uint64(63) << np.uint64(width - 1) | (bias - exponents).astype("u8") << np.uint64(mantissa)
+    bits |= (words & np.uint64(2**mantissa - 1)) >> np.uint64(zeros) << np.uint64(zeros)
+    return bits.astype(f"{dtype.str[0]}u{width // 8}").view(dtype)
+
+
+def field_cases():
+    """Floating-point fields: {name: (array, options)}."""
+    lossless = {"lossless": True}
+    found = {}
+    for seed, (dtype, shape) in enumerate(
+        [
+            ("<f2", (900,)),
+            (">f4", (20, 30)),
+            ("<f8", (5, 8, 10)),
+            (">c8", (300,)),
+            ("<c16", (16, 19)),
+            (">f2", (70, 70)),
+            ("<f4", (4200,)),
+        ]
+    ):
+        count = int(np.prod(shape)) * (2 if dtype[1] == "c" else 1)
+        found[f"fields_{dtype[1:]}_{shape[0]}"] = scattered(count, dtype, 10 * seed).reshape(shape), lossless
+    some = random_words(600, 71) % np.uint64(10)
+    sparse = np.where(some < 4, np.float32(0), scattered(600, "<f4", 72))
+    found["fields_zeros"] = sparse, lossless
+    found["fields_nan"] = with_bits(sparse, some == 5, NAN), lossless
+    found["fields_fill_value"] = np.where(some == 6, np.float32(-9999), sparse), {**lossless, "fill_value": -9999.0}
+    narrow = scattered(600, "f4", 74).astype("f8")
+    found["fields_short"] = np.where(some < 5, narrow, scattered(600, "<f8", 76)), lossless
+    found["fields_short_and_zeros"] = np.where(some == 9, 0.0, found["fields_short"][0]).astype(">f8"), lossless
+    found["fields_zero_bits"] = scattered(500, "<f8", 78, zeros=13), lossless
+    exponents = np.where(some < 8, some, random_words(600, 79) % np.uint64(900)).astype("i8")
+    found["fields_escapes"] = scattered(600, ">f8", 80, exponents), lossless
+    found["fields_one_symbol"] = scattered(500, "<f8", 82, np.ones(500, "i8")), lossless
+    many = 2**17 + 3000
+    seldom = random_words(many, 84) % np.uint64(12) == 0
+    found["fields_blocks"] = np.where(seldom, scattered(many, "<f2", 86), np.float16(0)), lossless
+    return found
 
 
 def with_layers(stream, layers):

@@ -14,6 +14,7 @@ import numpy as np
 import h5stz
 import reference_decoder
 from golden import arrays
+from support import field_streams
 from support.axis_maps import BATCH, MERGED, mapped
 from support.native import native_program
 from support.patched_streams import Patch, compose, extended, record
@@ -108,6 +109,32 @@ def _changed(dtype):
     return array
 
 
+def of_fields():
+    """Blocks of every kind of size, numbers of lanes, tops with any mantissa bits."""
+    small = arrays.scattered(150, "<f4", 90)
+    seldom = np.where(arrays.noise(150, 9) < 900, 1, arrays.noise(150, 3) * 2).astype("i8")
+    rare = arrays.scattered(150, ">f8", 91, seldom)
+    some = np.where(arrays.noise(150, 5) < 400, np.float32(0), small)
+    narrow = np.where(arrays.noise(150, 7) < 300, arrays.scattered(150, "f4", 92).astype("f8"), arrays.scattered(150, "f8", 93))
+    found = {f"fields_blocks_{log}": field_streams.stream_of(some, log) for log in (6, 7, 10, 20)}
+    for log_lanes in range(7):
+        found[f"fields_lanes_{1 << log_lanes}"] = field_streams.stream_of(some, 6 + log_lanes % 2, log_lanes=log_lanes)
+    one = field_streams.stream_of(np.float32(2.5).reshape(()))
+    base = field_streams.stream_of(arrays.scattered(150, "f4", 94).reshape(10, 15), 6)
+    trailer = with_crc(OF_LATER_VERSIONS)
+    return found | {
+        "fields_scalar": one,
+        "fields_all_zero": field_streams.stream_of(np.zeros(100, "<f8")),
+        "fields_escapes_few": field_streams.stream_of(rare, 8, 1, most_symbols=5),
+        "fields_all_escapes": field_streams.stream_of(rare, 8, 5, most_symbols=1),
+        "fields_no_mantissa_left": field_streams.stream_of(arrays.scattered(150, ">f2", 95), 9, 10),
+        "fields_short_blocks": field_streams.stream_of(narrow, 6, 1, short_zeros=29, log_lanes=2),
+        "fields_short_complex": field_streams.stream_of((narrow + 1j * narrow[::-1]).astype(">c16"), 7, short_zeros=29),
+        "fields_patched": compose(base, [Patch((2, 3), (5, 6), field_streams.stream_of(small[:30].reshape(5, 6)))]),
+        "fields_later": extended(base, record(TRAILER_SIZE, varint(len(trailer))) + OF_LATER_VERSIONS, trailer),
+    }
+
+
 def with_records():
     """Records that describe, known ones and those of later versions; trailers of later versions, in every form."""
     plain, lossless = of_waves((30, 26), 1, absolute=9.0), of_waves((30, 26), 1, lossless=True)
@@ -151,4 +178,13 @@ def with_parameters():
 
 def streams():
     """{name: stream}."""
-    return with_parameters() | with_lanes() | with_level_fields() | of_layers() | patched() | with_records() | with_axis_maps()
+    return (
+        with_parameters()
+        | with_lanes()
+        | with_level_fields()
+        | of_layers()
+        | patched()
+        | with_records()
+        | with_axis_maps()
+        | of_fields()
+    )

@@ -140,6 +140,17 @@ std::vector<Case> all_cases() {
                    {},
                    {}});
   cases.back().options.effort = 5;
+  u64 grains = 9;
+  cases.push_back({"floating-point fields",
+                   f4,
+                   made<float>(f4,
+                               [&](double, double, double) {
+                                 const u64 mantissa = pseudo_random(grains), exponent = pseudo_random(grains);
+                                 return exponent % 7 == 0 ? 0 : std::ldexp(double(mantissa) + 0.3, -int(exponent % 5));
+                               }),
+                   options_of(STZ_LOSSLESS, 0),
+                   {},
+                   {}});
   const stz_layout plane = layout_of(STZ_F32, {1, 90, 80});
   cases.push_back(
       {"edge mode",

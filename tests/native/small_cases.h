@@ -1,5 +1,6 @@
 // Small arrays of every kind of stream, for programs in which each step of the codec is checked or made to fail.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -109,6 +110,12 @@ inline std::vector<Case> cases() {
   std::mt19937 random(7);
   for (unsigned char& byte : noise.array) byte = static_cast<unsigned char>(random());
   list.push_back(noise);
+  Case fields = make<double>("c16, noise", STZ_C128, {700}, STZ_LOSSLESS, 0);  // floating-point fields
+  for (size_t i = 0; i < fields.array.size(); i += 8) {
+    for (size_t k = 0; k < 7; k++) fields.array[i + k] = static_cast<unsigned char>(random());
+    if (i % 56 == 0) std::fill_n(&fields.array[i], 8, static_cast<unsigned char>(0));  // zeros are a kind of their own
+  }
+  list.push_back(fields);
   return list;
 }
 

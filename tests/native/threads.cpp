@@ -110,6 +110,11 @@ std::vector<Case> cases() {
   add("int32", i4, STZ_LOSSLESS, 0, STZ_BLOCK_REGION, field<int32_t>(i4, 0));
   add("uint16", u2, STZ_ABSOLUTE, 2, STZ_BLOCK_REGION, field<uint16_t>(u2, 0));
   add("complex64", c8, STZ_ABSOLUTE, 1e-2, STZ_BLOCK_REGION, field<float>(c8, 0));
+  Bytes noise = field<float>(large, 0);
+  std::mt19937 random(11);
+  for (size_t i = 0; i < noise.size(); i++)
+    if (i % 4 != 3) noise[i] = static_cast<unsigned char>(random());  // exponents stay alike
+  add("float32, floating-point fields", large, STZ_LOSSLESS, 0, STZ_BLOCK_DEFAULT, std::move(noise));
   return list;
 }
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated, crc, require, require_version
 from reference_decoder.enhancement import Enhancement, read_enhancement, require_enhancement
+from reference_decoder.fields import Fields, read_fields
 from reference_decoder.hierarchy import (
     LARGEST_BLOCK,
     LARGEST_ROOM,
@@ -27,7 +28,7 @@ from reference_decoder.remainders import Remainders, read_remainders, require_re
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this version
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
-ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE, REMAINDERS = 6, 8, 9, 10, 12, 13
+ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS = 6, 8, 9, 10, 11, 12, 13
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -70,6 +71,7 @@ class Header:
     exact_size: int | None = None
     layers: Layers = field(default_factory=Layers)
     enhancement: Enhancement | None = None
+    fields: Fields | None = None
     flags: int = 0
     samples: int = 0
     quantizer: int = UNIFORM
@@ -168,13 +170,21 @@ def read_header(stream):
         require(math.prod(shape) > 0, "blocks of no elements")
         read_blocks_header(reader, header)
     else:
-        require(reader.at <= LARGEST_HEADER, "header: size")
+        require(reader.at + 4 * bool(header.fields) <= LARGEST_HEADER, "header: size")
+    if header.fields:
+        read_check(reader)
     if header.form == PATCHED:
         read_patch_table(reader, header)
     header.size = reader.at
     header.base_offset = header.size + sum(patch.size for patch in header.patches)
     require(header.base_offset + header.base_size < 2**64, "sizes of patches")
     return header
+
+
+def read_check(reader):
+    """The CRC of the header."""
+    check = crc(reader.data[: reader.at])
+    require(reader.integer(4) == check, "checksum of the header")
 
 
 def read_extension_records(reader, header):
@@ -224,6 +234,9 @@ def read_record(tag, payload, header):
     elif tag == REMAINDERS:
         require(header.form == BLOCKS, "remainders: form")
         header.remainders = read_remainders(payload)
+    elif tag == FIELDS:
+        require(header.form == RAW and math.prod(header.shape) > 0, "fields: form")
+        header.fields = read_fields(payload, header.component)
     elif tag == EXACT_SIZE:
         require(header.form == PATCHED, "exact size: form")
         header.exact_size = payload.varint()
@@ -256,8 +269,7 @@ def read_patch_table(reader, header):
         header.patches.append(Patch(origin, extent, pattern, reader.varint()))
         patched += math.prod(extent)
         require(patched <= MOST_PATCHED_ELEMENTS * elements, "elements of patches")
-    check = crc(reader.data[: reader.at])
-    require(reader.integer(4) == check, "checksum of the header")
+    read_check(reader)
     at = reader.at
     for patch in header.patches:
         patch.offset = at
@@ -277,8 +289,7 @@ def read_blocks_header(reader, header):
         require(all(extent > 0 for extent in header.valid), "cut")
     read_levels(reader, header, flags)
     require(reader.at + 4 <= LARGEST_HEADER, "header: size")
-    check = crc(reader.data[: reader.at])
-    require(reader.integer(4) == check, "checksum of the header")
+    read_check(reader)
 
 
 def read_representation(reader, header):

@@ -8,6 +8,7 @@ from reference_decoder.content import compare
 from reference_decoder.conventions import Truncated, crc, ranges, require
 from reference_decoder.elements import elements, put_masked
 from reference_decoder.enhancement import enhanced
+from reference_decoder.fields import decode_fields
 from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_header
 from reference_decoder.palette import read_palette
 from reference_decoder.remainders import add_remainders
@@ -96,6 +97,9 @@ def decode(stream, verify=False, max_error=0.0):
         with np.errstate(all="ignore"):
             words = decode_blocks(header, stream[header.size :], trailer if verify else None, max_error)
         data = np.moveaxis(words, 0, -1).astype(words.dtype.newbyteorder(header.byte_order)).tobytes()
+    elif header.fields:
+        words = decode_fields(header.fields, stream[header.size :], math.prod(header.shape) * header.parts)
+        data = words.astype(words.dtype.newbyteorder(header.byte_order)).tobytes()
     else:
         if len(stream) < header.size + 4:
             raise Truncated("truncated")

@@ -37,6 +37,7 @@ KINDS = {
     "integers": (cases.make("rough", (150, 160), "i4"), (100, 160), {"absolute": 6.0, "integers": "lossy"}),
     "edges": (cases.make("layers", (150, 160), "f4"), (100, 160), {"absolute": 0.5}),
     "lossless": (cases.make("walk", (20000,), "f8"), (9000,), {"lossless": True}),
+    "fields": (np.random.default_rng(3).standard_normal((600, 500)).astype("f4"), (500, 300), {"lossless": True}),
     "patched": (cases.make("rough", (150, 170), "f4"), (80, 170), {"absolute": 5.0}),
     "another filter behind": (cases.make("rough", (150, 170), "f4"), (80, 90), {"absolute": 5.0}),
     "none of ours": (cases.make("rough", (150, 170), "f4"), (80, 90), None),

@@ -22,7 +22,7 @@ PER_SECTION = 5 << 10  # that a reader has read before
 ANY = 16 << 20  # bytes, of a few blocks, a palette or a table of patches, once checks have been verified
 PER_ARRAY_BYTE = 16  # of the array, besides
 PER_ENTRY = 80  # of an index, where all of an array is planned
-RAW = 0  # form
+RAW, EXTENDED = 0, 64  # form, and a flag that floating-point fields have among those here
 LARGEST_ARRAY = 1 << 27  # that tests decode
 CHECKSUM = _core.ERROR_CODES["STZ_ERROR_CHECKSUM"]
 
@@ -53,9 +53,8 @@ def test_nothing_is_allocated_by_what_was_not_verified(name):
             # a reader goes on from section to section, and does without one that it does not need; info reads the header
             in_order = operation in ("plan", "read", "everything")
             array_unknown = operation == "decode" and not claimed  # of a header that cannot be believed: its array has no room
-            not_asked = (
-                hostile.stream[4] & 3 == RAW and operation != "decode"
-            )  # the check of a raw stream is that of its samples
+            # the check of a raw stream is that of its samples
+            not_asked = hostile.stream[4] & (3 | EXTENDED) == RAW and operation != "decode"
             later = array_unknown or not_asked or (number and (operation == "info" or in_order))
             assert code == CHECKSUM or later, (number, operation)
             allowed = BEFORE + PER_BYTE * len(hostile.stream) + (PER_SECTION * number if in_order else 0)

@@ -100,7 +100,7 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 12, 13)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 11, 12, 13)},
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],
         "size of the base's stream": ["patch"],
@@ -173,6 +173,20 @@ FEATURES = {
         3: ["1 lanes"],
         4: ["1 lanes"],
     },
+    ("Floating-point fields", "bytes"): {
+        "block": [f"fields in blocks of 2^{log}" for log in (6, 10, 17, 20)],
+        "mantissa": ["exponents alone", "mantissa bits in tops"],
+        "size of the directory": ["record 11"],
+        "size of the blocks": ["record 11"],
+        "size of the parameters": ["record 11"],
+        "parameters": ["record 11"],
+        "states": [f"fields in {1 << log_lanes} lanes" for log_lanes in range(7)],
+        "words": ["fields in 1 lanes"],
+        "full planes": ["full rests"],
+        "short planes": ["short rests"],
+        "tops": ["escapes"],
+        "check": ["record 11"],
+    },
     ("Records of layers", "bytes"): {
         "refinements": ["refinements of f32", "refinements of f64"],
         "levels": ["refinements of f32"],
@@ -235,7 +249,11 @@ OTHERS = {
     ("Worked examples", "index"): "tests/stream/test_format_doc.py",
 }
 #: Features that are in no table: trailers, and what the text of the document alone has.
-IN_THE_TEXT = ["trailer record 4", "scattered mask", "weights shifted left", "weights shifted right", "4 lanes"]
+IN_THE_TEXT = [
+    *["trailer record 4", "scattered mask", "weights shifted left", "weights shifted right", "4 lanes"],
+    *["constant rests", "zero bits of full rests", "zero bits of short rests", "fields of one symbol", "nothing but escapes"],
+    *(f"a plane of {width} bits" for width in (32, 16, 8)),
+]
 
 
 def tables():

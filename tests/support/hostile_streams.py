@@ -12,6 +12,7 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
+from support import field_streams
 from support.patched_streams import Patch, compose
 from support.stream_bytes import varint, with_check, with_crc
 from support.stream_writer import F32, INTEGER, LOSSLESS, PALETTE, Fields
@@ -95,6 +96,13 @@ def overlapping_patches(elements, count):
     return compose(whole, [Patch((0,), (elements,), whole)] * count)
 
 
+def fields_of_zeros(blocks):
+    """Floating-point fields of 2^20 zeros for each block of a few bytes."""
+    block = field_streams.block_writers(np.zeros(64), claims={"constants": 2**20})[0].bytes()
+    array = np.broadcast_to(np.float64(0), (blocks << 20,))
+    return field_streams.stream_of_blocks(array, [block] * blocks, log_block=20)
+
+
 @dataclass(frozen=True)
 class Hostile:
     """A stream with `claims`, the number of that of its checks which guards what it claims."""
@@ -117,6 +125,7 @@ HOSTILE = {
     "patches": Hostile(many_patches(4096), 0),
     "overlapping patches": Hostile(overlapping_patches(300, 16), 0),
     "layers": Hostile(h5stz.compress(np.sin(np.arange(300_000) / 999).astype("f4"), absolute=1e-6, layers=7), 99),
+    "fields": Hostile(fields_of_zeros(3000), 1),
     "constant": Hostile(constant((2**52,)), 0),
     "constant of 32 axes": Hostile(constant((2,) * 32 + (), "<c16"), 0),
     "raw of no elements": Hostile(raw((2**55, 0)), 0),
@@ -125,10 +134,12 @@ HOSTILE = {
 
 def checks(stream):
     """Where the checks of header, palette and sections are in a stream: a list of (offset, bytes)."""
-    if stream[4] & 3 < 2:
+    if stream[4] & 3 < 2 and not stream[4] & 64:
         return [(len(stream) - 4, 4)]
     header = read_header(stream)
     found = [(header.size - 4, 4)]
+    if header.fields:  # those of the directory and of the last block
+        return [*found, (header.size + header.fields.directory - 4, 4), (len(stream) - 2, 2)]
     if stream[4] & 3 == 3:
         return found
     at = header.size

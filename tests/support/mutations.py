@@ -2,12 +2,15 @@
 
 import copy
 import functools
+import math
 
 import numpy as np
 
 from reference_decoder import check, read_header, sections
 from reference_decoder.conventions import Reader
-from support.patched_streams import common_header
+from reference_decoder.fields import MANTISSA, read_directory, without_check
+from reference_decoder.header import FIELDS
+from support.patched_streams import common_header, record
 from support.stream_bytes import varint, with_check, with_crc
 
 BLOCKS, PATCHED = 2, 3
@@ -92,11 +95,39 @@ def changed(rng, data):
     return bytes(data)
 
 
+def mutated_fields(rng, stream, header):
+    """A stream of floating-point fields, changed in its header, its directory, or one of its blocks."""
+    fields, end = header.fields, len(stream) - header.trailer_size
+    blocks = header.size + fields.directory
+    count = -(-math.prod(header.shape) * header.parts >> fields.log_block)
+    sizes = read_directory(stream[header.size : blocks], count, fields.blocks)
+    place = int(rng.integers(6))
+    if place == 0:
+        return with_crc(stream[:4] + changed(rng, stream[4 : header.size - 4])) + stream[header.size :]
+    if place == 1:
+        directory = with_check(changed(rng, without_check(stream[header.size : blocks])))
+        return stream[: header.size] + directory + stream[blocks:]
+    number = int(rng.integers(count))
+    at = blocks + sum(sizes[:number])
+    content = without_check(stream[at : at + sizes[number]])
+    parameters = min(len(content), 1 + content[0])
+    changes = changed(rng, content[:parameters]) if place < 4 else content[:parameters]
+    changes += changed(rng, content[parameters:]) if place >= 4 and content[parameters:] else content[parameters:]
+    sizes[number] = len(with_check(changes))
+    directory = with_check(b"".join(map(varint, sizes)))
+    payload = bytes([fields.log_block, MANTISSA[fields.width // 8] - fields.low])
+    payload += varint(len(directory)) + varint(sum(sizes))
+    front = with_crc(common_header(stream, records=record(FIELDS, payload)))
+    return front + directory + stream[blocks:at] + with_check(changes) + stream[at + len(with_check(content)) : end]
+
+
 def mutated(rng, stream):
     """A stream like this one, changed in one of its parts."""
     if stream[4] & 3 == PATCHED:
         size = read_header(stream).size
         return with_crc(changed(rng, stream[4 : size - 4]).join([stream[:4], b""])) + stream[size:]
+    if stream[4] & 3 != BLOCKS and read_header(stream).fields:
+        return mutated_fields(rng, stream, read_header(stream))
     if stream[4] & 3 != BLOCKS:
         front = len(common_header(stream))
         if rng.random() < 0.5:

@@ -10,12 +10,12 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
-from reference_decoder.header import ENHANCEMENT, LAYER_ERRORS, LAYERS, for_records
+from reference_decoder.header import ENHANCEMENT, FIELDS, LAYER_ERRORS, LAYERS, for_records
 from support import cases
 from support.stream_bytes import varint, with_crc
 
 PATCHED, TRANSPARENT, EXTENDED = 3, 1, 64
-OF_LAYERS = (LAYERS, ENHANCEMENT, LAYER_ERRORS)
+OF_SAMPLES = (LAYERS, ENHANCEMENT, LAYER_ERRORS, FIELDS)
 KINDS = [None, *cases.KINDS]  # by the number that a stream gives a dtype
 
 
@@ -77,23 +77,22 @@ def without_trailer(stream):
 
 
 def extended(stream, records, trailer=b""):
-    """A stream with these extension records and this trailer in place of its own; its layers and its enhancement stay."""
+    """A stream with these extension records and this trailer in place of its own; its layers, enhancement and fields stay."""
     stream = without_trailer(stream)
     plain = len(common_header(stream))
     if stream[4] & EXTENDED:
         old = Reader(stream[plain:])
-        of_layers = {}
-        for_records(
-            old.take(old.varint()), lambda tag, payload: of_layers.update({tag: payload.data} if tag in OF_LAYERS else {})
-        )
+        kept = {}
+        for_records(old.take(old.varint()), lambda tag, payload: kept.update({tag: payload.data} if tag in OF_SAMPLES else {}))
         plain += old.at
-        if of_layers:
-            for_records(records, lambda tag, payload: of_layers.update({tag: payload.data}))
-            records = b"".join(record(tag, payload) for tag, payload in sorted(of_layers.items()))
+        if kept:
+            for_records(records, lambda tag, payload: kept.update({tag: payload.data}))
+            records = b"".join(record(tag, payload) for tag, payload in sorted(kept.items()))
     front = common_header(stream, records=records)
-    if stream[4] & 3 < 2:
+    header = read_header(stream)
+    if stream[4] & 3 < 2 and not header.fields:
         return with_crc(front + stream[plain:-4]) + trailer
-    size = read_header(stream).size
+    size = header.size
     return with_crc(front + stream[plain : size - 4]) + stream[size:] + trailer
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import h5stz
-from support import cases
+from support import cases, field_streams
 from support.fields import random_field
 
 
@@ -58,6 +58,8 @@ def streams(content_check=True):
         "layers, masked": (masked, {"absolute": 0.01, "layers": 3}),
         "layers of integers": (cases.make("smooth", (40, 44), "i2"), {"absolute": 2.0, "layers": 2}),
         "regions": (cases.make("smooth", (36, 35, 34), "f4"), {"absolute": 20.0, "block": "region"}),
+        "fields": (rng.standard_normal((20, 30)).astype(">f4"), {"lossless": True}),
+        "fields of several kinds": (weights(rng, 700), {"lossless": True}),
     }
     made = {}
     for name, (array, options) in plans.items():
@@ -65,7 +67,24 @@ def streams(content_check=True):
         options.setdefault("integers", "lossy")
         stream = h5stz.compress(array, content_check=content_check, **options)
         made[name] = (h5stz.decompress(stream), stream)
+    made["fields in blocks"] = several_blocks(rng)
     return made
+
+
+def weights(rng, count):
+    """Numbers that nothing predicts: zeros, numbers that were float32 once, NaN, numbers of every magnitude."""
+    array = rng.standard_normal(count)
+    array[::3] = 0
+    array[1::4] = array[1::4].astype("f4")
+    array[5::30] = np.nan
+    array[7::90] *= 10.0 ** rng.integers(-290, 290, len(array[7::90]))
+    return array
+
+
+def several_blocks(rng):
+    """(array, stream) of floating-point fields in blocks of 128 numbers, fewer than the encoder takes."""
+    array = weights(rng, 7 * 80).reshape(7, 80)
+    return array, field_streams.stream_of(array, 7, log_lanes=2, short_zeros=29, most_symbols=20)
 
 
 STREAMS = streams()

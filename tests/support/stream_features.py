@@ -8,7 +8,7 @@ import contextlib
 from unittest.mock import patch
 
 import reference_decoder
-from reference_decoder import edges, header, layout, masks, parameters, sections
+from reference_decoder import edges, fields, header, layout, masks, parameters, sections
 from reference_decoder.conventions import axes_of
 
 FORMS = "raw", "constant", "blocks", "patched"
@@ -47,6 +47,7 @@ def _wrappers(add):
         (sections, "CodeStream", lambda old: _then(old, lambda stream, *_: add(f"{len(stream.states)} lanes"))),
         (sections.Sections, "_block", lambda old: _before(old, lambda *arguments: _of_block(arguments, add))),
         (sections.Sections, "_index", lambda old: _then(old, lambda sizes, *_: add(_checks_of(sizes)))),
+        (fields, "read_symbols", lambda old: _before(old, lambda _, block, n: _of_fields(block, n, add))),
         (masks, "read_kind", lambda old: _then(old, lambda kind, *_: add(f"kind {KINDS[kind[0]]}"))),
         (masks, "_new_kind", lambda old: _then(old, lambda kind, *_: add(f"kind {KINDS[kind]}"))),
         (masks, "mask_context", lambda old: _then(old, lambda context, *_: add(f"mask context {context}"))),
@@ -91,6 +92,13 @@ def _of_header(found, stream, add):
         add("fill value in the header")
     if found.trailer_size:
         _of_trailer(stream[len(stream) - found.trailer_size : -4], add)
+    if found.fields:
+        add(f"fields in blocks of 2^{found.fields.log_block}")
+        add(
+            "mantissa bits in tops"
+            if found.fields.top > found.fields.width - 1 - fields.MANTISSA[found.fields.width // 8]
+            else "exponents alone"
+        )
     for one in found.patches:
         add("patch" if one.pattern is None else "transparent patch")
     if len(found.patches) > 1:
@@ -138,6 +146,22 @@ def _of_blocks(found, add):
         add(f"enhancement along {sum(found.levels[0].split)} axes")
     if found.base_level == 0:
         add("no level sections")
+
+
+def _of_fields(block, n, add):
+    """A block of floating-point fields."""
+    add(f"fields in {1 << block.log_lanes} lanes" if block.coded else "fields of one symbol")
+    for kind, name in ((fields.FULL, "full"), (fields.SHORT, "short"), (fields.CONSTANT, "constant")):
+        if block.of_kind[kind]:
+            add(f"{name} rests")
+    if block.escapes:
+        add("escapes" if block.escapes < n else "nothing but escapes")
+    for kind, name in ((fields.FULL, "full"), (fields.SHORT, "short")):
+        if block.of_kind[kind] and block.zeros[kind]:
+            add(f"zero bits of {name} rests")
+    for width in fields.PLANES:
+        if (1 + block.fields.low - block.zeros[fields.FULL]) % (2 * width) >= width and block.of_kind[fields.FULL]:
+            add(f"a plane of {width} bits")
 
 
 def _of_class(of_class, add, *arguments):

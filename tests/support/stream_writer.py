@@ -130,6 +130,15 @@ class BinaryEncoder:
             self.low += self.range * (value >> place & 1)
             self._normalise()
 
+    def plain(self, value, count):
+        """`count` bits without a model, up to 16 in a step."""
+        while count:
+            piece = min(16, count)
+            count -= piece
+            self.range >>= piece
+            self.low += self.range * (value >> count & (1 << piece) - 1)
+            self._normalise()
+
     def number(self, model, value):
         """A number from 0 up."""
         e = (value + 1).bit_length() - 1

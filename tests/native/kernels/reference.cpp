@@ -1,6 +1,7 @@
 // The table of all reference kernels.
 #include "reference_coding.h"
 #include "reference_enhancement.h"
+#include "reference_fields.h"
 #include "reference_integers.h"
 #include "reference_layers.h"
 #include "reference_numbers.h"
@@ -26,6 +27,10 @@ const Kernels reference = {
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits, spread_low_bits,
      count_nonzero, spread_fields, append_bits, cut_bits, refine, pack_fields},
+    {tops<u8>, put_rests<u8>, take_rests<u8>, join_fields<u8>},
+    {tops<u16>, put_rests<u16>, take_rests<u16>, join_fields<u16>},
+    {tops<u32>, put_rests<u32>, take_rests<u32>, join_fields<u32>},
+    {tops<u64>, put_rests<u64>, take_rests<u64>, join_fields<u64>},
     {to_units<float>, subtract_units<float>},
     {to_units<double>, subtract_units<double>},
     enhancement,

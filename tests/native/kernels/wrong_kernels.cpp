@@ -282,6 +282,27 @@ size_t pack_fields(const u8* low, const u8* known, size_t n, u8* fields) {
   return count == 64 ? 63 : count;
 }
 
+template <class U, FieldKernels<U> Kernels::*member>
+struct Fields {
+  static U tops(const U* x, size_t n, int low, u16* top) {
+    const U any = (right->*member).tops(x, n, low, top);
+    std::vector<u16> unused(n);
+    return n % 32 == 31 ? (right->*member).tops(x, n - 1, low, unused.data()) : any;
+  }
+  static void put_rests(const U* x, size_t n, const RestPlanes& p, u8* planes) {
+    (right->*member).put_rests(x, n, p, planes);
+    if (n > 1024 && p.first % 16 == 8) spoilt(planes[(p.all * size_t(p.low + 1 - p.zeros) + 7) / 8 - 1]);
+  }
+  static void take_rests(const u8* planes, size_t n, const RestPlanes& p, U* rest) {
+    (right->*member).take_rests(planes, n, p, rest);
+    if (n % 16 == 15) rest[n - 1] = U(rest[n - 1] & ~(u64(1) << (p.low - p.zeros)));
+  }
+  static void join(const u8* planes, const u8* symbol, const U* top, size_t n, const RestPlanes& p, U* x) {
+    (right->*member).join(planes, symbol, top, n, p, x);
+    if (n % 8 == 1 && p.zeros) spoilt(x[n - 1]);
+  }
+};
+
 template <class T, EnhancementKernels<T> Kernels::*member>
 struct Enhancements {
   static void to_units(const T* x, int n, double inverse, i16* units) {
@@ -296,6 +317,9 @@ void enhancement(const EnhancementRow& row, int n, i16* negative) {
   right->enhancement(other, n, negative);
 }
 
+#define FIELDS(U, member)                                                                                              \
+  {Fields<U, &Kernels::member>::tops, Fields<U, &Kernels::member>::put_rests, Fields<U, &Kernels::member>::take_rests, \
+   Fields<U, &Kernels::member>::join}
 #define ROWS(S, member)                                                                                                         \
   {Rows<S, &Kernels::member>::predict,    Rows<S, &Kernels::member>::median,          Rows<S, &Kernels::member>::mean_of_valid, \
    Rows<S, &Kernels::member>::interleave, Rows<S, &Kernels::member>::interleave_rows, Rows<S, &Kernels::member>::separate}
@@ -329,6 +353,10 @@ const Kernels all_wrong = {
     {rans_decode, rans_encode},
     {context, activities, count_contexts, partition_by_context, merge_contexts, largest_byte, find, shift, gather_low_bits, spread_low_bits,
      count_nonzero, spread_fields, append_bits, cut_bits, refine, pack_fields},
+    FIELDS(u8, fields8),
+    FIELDS(u16, fields16),
+    FIELDS(u32, fields32),
+    FIELDS(u64, fields64),
     {Enhancements<float, &Kernels::enhancement32>::to_units, Enhancements<float, &Kernels::enhancement32>::subtract},
     {Enhancements<double, &Kernels::enhancement64>::to_units, Enhancements<double, &Kernels::enhancement64>::subtract},
     enhancement,
