@@ -20,7 +20,7 @@ class FloatingArray {
 
   // Equal steps of the value.
   Plan<S> uniform() const;
-  // Every bit: float16 numbers as integers, others in ULP space.
+  // Every bit: short floats as integers, others in ULP space.
   Plan<S> lossless() const;
   // Steps in ULP space, which keep a point-wise relative bound of numbers of any sign. Nothing if the bound is less than a unit.
   std::optional<Plan<S>> ulp_steps() const;

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from h5stz import _core, elements
 from h5stz.elements import DType
 from h5stz.errors import StzError
@@ -104,7 +102,7 @@ def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -
         instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
         raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
     dtype = others["dtype"]
-    dataset_dtype = None if dtype is None else np.dtype(dtype)
+    dataset_dtype = None if dtype is None else elements.as_dtype(dtype)
     code = 0 if dataset_dtype is None else elements.element_type(elements.storage_dtype(dataset_dtype))[0]
     meaning, code = _core.parse_text(text, code)
     if dataset_dtype is None and code:
