@@ -130,7 +130,9 @@ def element_type(dtype: DType) -> tuple[int, int]:
 def dtype_of(code: int, byte_order: int) -> DType:
     """The NumPy dtype of an element type of the core."""
     name = _NAMES[code]
-    return (short_float(name) if name in SHORT_FLOATS else np.dtype(name)).newbyteorder(">" if byte_order == _core.BIG else "<")
+    native: DType = short_float(name) if name in SHORT_FLOATS else np.dtype(name)
+    ordered: DType = native.newbyteorder(">" if byte_order == _core.BIG else "<")
+    return ordered
 
 
 def fill_bits(value: Real, dtype: npt.DTypeLike) -> int | None:

@@ -66,8 +66,10 @@ class Resolved:
         return line
 
 
-def bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[str, float]:
-    """The bound for data of this dtype: integers are lossless unless integers="lossy", bool always is."""
+def bound_for(kind: str, number: float, dtype: DType | None, integers: int) -> tuple[str, float]:
+    """The bound for data of this dtype: integers are lossless unless integers="lossy", bool always is. None: not known."""
+    if dtype is None:
+        return kind, number
     storage = elements.storage_dtype(dtype).kind
     if storage in "iu" and (dtype.kind == "b" or not integers):
         return "lossless", 0.0

@@ -211,10 +211,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             raise StzError(f"{kind}= refers to the whole dataset: pass it as data, {asked}, data=array", _ARGUMENT)
         bounded_integers = checked_option("integers", integers)
         dataset_dtype = checked_dtype(source, dtype, kind == "lossless")
-        if dataset_dtype is None:
-            source = None
-        else:
-            kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
+        source = None if dataset_dtype is None else source
+        kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
         settings = _without_data(kind, number, given, None if source is None else len(source.shape))
         self._look_at_chunks(chunks, dataset_dtype, source)
