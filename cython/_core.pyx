@@ -85,10 +85,11 @@ CD_FIXED_WORDS, CD_MAX_WORDS, CD_RECORD_LEARNED = STZ_CD_FIXED_WORDS, STZ_CD_MAX
 MAX_LAYERS = STZ_MAX_LAYERS
 LITTLE, BIG = STZ_LITTLE, STZ_BIG
 MODES = {"lossless": STZ_LOSSLESS, "absolute": STZ_ABSOLUTE, "pointwise_relative": STZ_POINTWISE_RELATIVE}
-# Keys: numpy.dtype.str without the byte order.
+# Keys: numpy.dtype.str without the byte order; for types that NumPy has not, their names in ml_dtypes.
 DTYPES = {
     "f2": STZ_F16, "f4": STZ_F32, "f8": STZ_F64, "i1": STZ_I8, "u1": STZ_U8, "i2": STZ_I16, "u2": STZ_U16,
     "i4": STZ_I32, "u4": STZ_U32, "i8": STZ_I64, "u8": STZ_U64, "c8": STZ_C64, "c16": STZ_C128,
+    "bfloat16": STZ_BF16, "float8_e4m3fn": STZ_F8_E4M3, "float8_e5m2": STZ_F8_E5M2,
 }
 ERROR_CODES = {stz_error_table[row].name.decode(): stz_error_table[row].code for row in range(STZ_ERROR_ROWS)}
 ERROR_TEXTS = {stz_error_table[row].code: stz_error_table[row].text.decode() for row in range(STZ_ERROR_ROWS)}

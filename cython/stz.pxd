@@ -21,7 +21,7 @@ cdef extern from "stz.h" nogil:
 
     enum:
         STZ_F16, STZ_F32, STZ_F64, STZ_I8, STZ_U8, STZ_I16, STZ_U16
-        STZ_I32, STZ_U32, STZ_I64, STZ_U64, STZ_C64, STZ_C128
+        STZ_I32, STZ_U32, STZ_I64, STZ_U64, STZ_C64, STZ_C128, STZ_BF16, STZ_F8_E4M3, STZ_F8_E5M2
 
     enum:
         STZ_LITTLE, STZ_BIG

@@ -304,7 +304,7 @@ void choose_options(Choices& choose, Case& c) {
 Case make_case(const uint8_t* data, size_t size) {
   Choices choose(data, size);
   Case c;
-  c.layout.dtype = STZ_F16 + int(choose.below(13));
+  c.layout.dtype = STZ_F16 + int(choose.below(dtypes));
   c.layout.byte_order = int(choose.below(8) == 7);
   choose_shape(choose, c.layout);
   std::vector<uint64_t> numbers(elements(c.layout) * uint64_t(parts(c.layout.dtype)));

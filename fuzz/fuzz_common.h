@@ -99,24 +99,44 @@ inline void promise(bool kept, const char* what) {
   if (!kept) broken(what);
 }
 
+constexpr int dtypes = 16;  // from STZ_F16 on
 inline bool is_floating(int dtype) { return dtype <= STZ_F64 || dtype >= STZ_C64; }
-inline int parts(int dtype) { return dtype >= STZ_C64 ? 2 : 1; }
+inline int parts(int dtype) { return dtype == STZ_C64 || dtype == STZ_C128 ? 2 : 1; }
 inline size_t number_size(int dtype) { return stz_element_size(dtype) / size_t(parts(dtype)); }
 inline bool swapped(const stz_layout& layout) { return (layout.byte_order == STZ_BIG) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__); }
 
-// Half precision, for compilers without a type for it: rounded to nearest, ties to even, and back.
-inline uint16_t half_bits(double value) {
-  const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  const double size = std::fabs(value);
-  if (!(size < 65520)) return uint16_t(sign | (std::isnan(value) ? 0x7e00 : 0x7c00));
-  const int exponent = size < 0x1p-14 ? -14 : std::ilogb(size);  // that of the numbers below the normal ones is fixed
-  return uint16_t(sign + ((exponent + 14) << 10) + int(std::nearbyint(std::ldexp(size, 10 - exponent))));
+// Floating-point types of 8 and 16 bits, for which compilers have no type: rounded to nearest, ties to even, and back.
+struct ShortFloat {
+  int exponent, mantissa;  // bits
+  double largest;          // number; what is beyond is infinite, or NaN in float8 E4M3FN, which has no infinity
+  uint16_t beyond;
+  int smallest() const { return 2 - (1 << (exponent - 1)); }  // log2 of the smallest normal number
+  uint16_t sign() const { return uint16_t(1 << (exponent + mantissa)); }
+};
+inline bool is_short(int dtype) { return dtype == STZ_F16 || dtype >= STZ_BF16; }
+inline ShortFloat short_float(int dtype) {
+  if (dtype == STZ_F16) return {5, 10, 65504, 0x7c00};
+  if (dtype == STZ_BF16) return {8, 7, 0x1.fep127, 0x7f80};
+  if (dtype == STZ_F8_E4M3) return {4, 3, 448, 0x7f};
+  return {5, 2, 57344, 0x7c};
 }
-inline double half_value(uint16_t bits) {
-  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  const double size =
-      exponent == 31 ? (fraction ? NAN : INFINITY) : std::ldexp(exponent ? 1024 + fraction : fraction, (exponent ? exponent : 1) - 25);
-  return bits & 0x8000 ? -size : size;
+inline uint16_t short_bits(const ShortFloat& type, double value) {
+  const uint16_t sign = std::signbit(value) ? type.sign() : uint16_t(0);
+  const double size = std::fabs(value);
+  if (std::isnan(value)) return uint16_t(sign | type.beyond | 1 << (type.mantissa - 1));
+  const int exponent = size < std::ldexp(1, type.smallest()) ? type.smallest() : std::ilogb(std::min(size, 2 * type.largest));
+  const double digits = std::nearbyint(std::ldexp(size, type.mantissa - exponent));  // the exponent below the normal numbers is fixed
+  if (std::ldexp(digits, exponent - type.mantissa) > type.largest) return uint16_t(sign | type.beyond);
+  return uint16_t(sign + ((exponent - type.smallest()) << type.mantissa) + int(digits));
+}
+inline double short_value(const ShortFloat& type, uint16_t bits) {
+  const int magnitude = bits & (type.sign() - 1), exponent = magnitude >> type.mantissa, hidden = 1 << type.mantissa;
+  const int fraction = magnitude & (hidden - 1);
+  const double size = magnitude > type.beyond || (magnitude == type.beyond && fraction) ? NAN
+                      : magnitude == type.beyond                                        ? INFINITY
+                                                 : std::ldexp(exponent ? hidden + fraction : fraction,
+                                                              (exponent ? exponent - 1 : 0) + type.smallest() - type.mantissa);
+  return bits & type.sign() ? -size : size;
 }
 
 inline uint64_t elements(const stz_layout& layout) {

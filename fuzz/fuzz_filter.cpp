@@ -91,7 +91,7 @@ class Host {
 
 void Host::add_dataset() {
   Dataset d;
-  d.layout.dtype = choose_.below(3) ? STZ_F32 : STZ_F16 + int(choose_.below(13));
+  d.layout.dtype = choose_.below(3) ? STZ_F32 : STZ_F16 + int(choose_.below(dtypes));
   d.layout.byte_order = choose_.below(8) == 1;
   d.layout.rank = 1 + int(choose_.below(3));
   uint64_t count = 1;

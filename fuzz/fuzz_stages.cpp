@@ -216,7 +216,7 @@ void masks(Choices& choose, bool written) {
 
 void palette(Choices& choose) {
   Header h;
-  h.layout.dtype = STZ_F16 + i32(choose.below(13));
+  h.layout.dtype = STZ_F16 + i32(choose.below(dtypes));
   h.palette_count = 1 + choose.below(2000);
   const Bytes bytes = rest_of(choose);
   h.palette_size = bytes.size();
@@ -232,7 +232,7 @@ void palette(Choices& choose) {
 
 void records(Choices& choose) {
   Header h;
-  h.layout.dtype = STZ_F16 + i32(choose.below(13));
+  h.layout.dtype = STZ_F16 + i32(choose.below(dtypes));
   h.layout.rank = i32(choose.below(6));
   for (int axis = 0; axis < h.layout.rank; axis++) h.layout.shape[axis] = 1 + choose.below(300);
   h.form = Form(choose.below(4));

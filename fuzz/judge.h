@@ -12,9 +12,8 @@ using Quad = __float128;
 using Wide = __int128;
 
 inline double floating_value(int dtype, uint64_t bits) {
+  if (is_short(dtype)) return short_value(short_float(dtype), uint16_t(bits));
   switch (number_size(dtype)) {
-    case 2:
-      return half_value(uint16_t(bits));
     case 4: {
       uint32_t narrow = uint32_t(bits);
       float value;
@@ -46,16 +45,16 @@ inline Wide integer_value(int dtype, uint64_t bits) {
 
 // Largest and smallest finite value (as bits) of the dtype.
 inline double largest_floating(int dtype) {
-  return number_size(dtype) == 2   ? 65504
+  return is_short(dtype)           ? short_float(dtype).largest
          : number_size(dtype) == 4 ? double(std::numeric_limits<float>::max())
                                    : std::numeric_limits<double>::max();
 }
 
 inline uint64_t bits_of_number(int dtype, double value) {
   if (is_floating(dtype)) {
-    if (number_size(dtype) == 2) return half_bits(std::clamp(value, -65504.0, 65504.0));
+    const double limit = largest_floating(dtype);
+    if (is_short(dtype)) return short_bits(short_float(dtype), std::clamp(value, -limit, limit));
     if (number_size(dtype) == 4) {
-      double limit = largest_floating(dtype);
       float narrow = float(std::clamp(value, -limit, limit));
       uint32_t bits;
       memcpy(&bits, &narrow, 4);
@@ -76,8 +75,9 @@ inline uint64_t bits_of_number(int dtype, double value) {
 }
 
 inline uint64_t sign_bit(int dtype) { return uint64_t(1) << (8 * number_size(dtype) - 1); }
+// Magnitudes from this one on are no numbers.
 inline uint64_t infinity_bits(int dtype) {
-  return number_size(dtype) == 2 ? 0x7c00 : number_size(dtype) == 4 ? 0x7f800000u : uint64_t(0x7ff) << 52;
+  return is_short(dtype) ? short_float(dtype).beyond : number_size(dtype) == 4 ? 0x7f800000u : uint64_t(0x7ff) << 52;
 }
 inline bool is_finite(int dtype, uint64_t bits) { return !is_floating(dtype) || (bits & (sign_bit(dtype) - 1)) < infinity_bits(dtype); }
 

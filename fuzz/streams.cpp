@@ -24,7 +24,7 @@ Bytes rewritten(const stz_layout& layout, const stz_options& options, Bytes stre
 }
 
 void choose_kind(Random& random, uint64_t number, stz_layout& layout, stz_options& options) {
-  layout.dtype = STZ_F16 + int(random.below(13));
+  layout.dtype = STZ_F16 + int(random.below(dtypes));
   layout.byte_order = int(random.below(5) == 0);
   layout.rank = int(random.below(6));
   const uint64_t limit = random.below(8) ? 200 : random.below(8) ? 2000 : 300 + random.below(20000);
@@ -61,8 +61,8 @@ Bytes make_array(Random& random, const stz_layout& layout, const stz_options& op
                                : 1e3 * random.unit();
     uint64_t bits;
     if (is_floating(layout.dtype)) {
-      if (width == 2) {
-        bits = half_bits(value);
+      if (is_short(layout.dtype)) {
+        bits = short_bits(short_float(layout.dtype), value);
       } else if (width == 4) {
         float single = float(value);
         uint32_t narrow;
@@ -70,7 +70,9 @@ Bytes make_array(Random& random, const stz_layout& layout, const stz_options& op
         bits = narrow;
       } else
         memcpy(&bits, &value, 8);
-      const uint64_t infinity = width == 2 ? 0x7c00 : width == 4 ? 0x7f800000u : uint64_t(0x7ff) << 52;
+      const uint64_t infinity = is_short(layout.dtype) ? short_float(layout.dtype).beyond
+                                : width == 4           ? 0x7f800000u
+                                                       : uint64_t(0x7ff) << 52;
       if ((masks == 1 && random.below(10) == 0) || (masks == 2 && i % 31 < 9)) bits = infinity | (masks == 1 ? random.below(3) : 1);
     } else {
       bits = uint64_t(int64_t(value));

@@ -13,7 +13,7 @@ async function bytesOf(place) {
   return (await fetch(place)).arrayBuffer();
 }
 
-const types = [, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"];
+const types = [, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16", "bfloat16", "float8_e4m3fn", "float8_e5m2"];
 // stz_stream_info of stz.h: its size, and where some of its fields are.
 const info = { bytes: 864, dtype: 8, byteOrder: 12, rank: 16, shape: 24, arrayBytes: 304 };
 

@@ -1,6 +1,7 @@
 // Converts options to text and back: "absolute=1e-3,block=region" (docs/cd_values.md has the grammar). Invariants: parse() reads what
 // print() writes as the same options; numbers are exact and independent of the locale; every rejection names the key. Text comes from
 // users, files and the environment and is not trusted.
+#include "api/dtype_names.h"
 #include "api/number_text.h"
 #include "base/common.h"
 #include "base/element_type.h"
@@ -8,7 +9,7 @@
 #include "base/guard.h"
 #include "base/message.h"
 #include "base/struct_size.h"
-#include "format/convert.h"
+#include "coding/short_floats.h"
 #include "options/option_rules.h"
 #include "options/option_table.h"
 #include "stz_cd_values.h"
@@ -28,13 +29,6 @@ namespace {
 
 using Text = std::string_view;
 
-struct Name {
-  Text text;
-  i32 value;
-};
-constexpr Name dtype_names[] = {{"f2", STZ_F16}, {"f4", STZ_F32}, {"f8", STZ_F64},  {"i1", STZ_I8},  {"u1", STZ_U8},
-                                {"i2", STZ_I16}, {"u2", STZ_U16}, {"i4", STZ_I32},  {"u4", STZ_U32}, {"i8", STZ_I64},
-                                {"u8", STZ_U64}, {"c8", STZ_C64}, {"c16", STZ_C128}};
 constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
 
 // For "%.*s": limits the length in messages.
@@ -126,8 +120,8 @@ bool floating_bits(Text text, i32 dtype, u64& bits, i32& has_fill) {
     kept = static_cast<float>(number);
     bits = bit_cast_to<u32>(static_cast<float>(number));
   } else {
-    bits = half_from_double(number);
-    kept = half_to_float(static_cast<u16>(bits));
+    bits = short_from_double(float_format(dtype), number);
+    kept = short_to_float(float_format(dtype), static_cast<u16>(bits));
   }
   return std::isfinite(kept);
 }
@@ -252,7 +246,9 @@ class Parser {
   int type(Text key, Text value) {
     const Text plain = value.substr(!value.empty() && Text("<>=|").find(value.front()) != Text::npos ? 1 : 0);
     const Name* const name = find_name(dtype_names, plain);
-    if (!name) return wrong(STZ_ERROR_DTYPE, key, value, "it must be f2, f4, f8, i1 to i8, u1 to u8, c8 or c16");
+    if (!name)
+      return wrong(STZ_ERROR_DTYPE, key, value,
+                   "it must be f2, f4, f8, i1 to i8, u1 to u8, c8, c16, bfloat16, float8_e4m3fn or float8_e5m2");
     if (dtype_ != 0 && dtype_ != name->value) return wrong(STZ_ERROR_DTYPE, key, value, "the dataset has another type; leave dtype= out");
     dtype_ = name->value;
     return STZ_OK;
@@ -262,7 +258,7 @@ class Parser {
     constexpr Text key = "fill_value";
     if (fill_text_.empty()) return STZ_OK;
     if (dtype_ == 0) return wrong(STZ_ERROR_OPTION, key, fill_text_, "its bits depend on the type; give dtype= too, such as dtype=f4");
-    if (dtype_ == STZ_C64 || dtype_ == STZ_C128)
+    if (is_complex(dtype_))
       return wrong(STZ_ERROR_OPTION, key, fill_text_, "complex data cannot have a fill value; mark missing samples with NaN");
     if (!fill_bits(fill_text_, dtype_, options_))
       return wrong(STZ_ERROR_OPTION, key, fill_text_, "it is not a number that the type can hold");
@@ -280,7 +276,10 @@ class Parser {
 std::string fill_text(u64 bits, i32 dtype) {
   switch (dtype) {
     case STZ_F16:
-      return shortest(half_to_float(static_cast<u16>(bits)));
+    case STZ_BF16:
+    case STZ_F8_E4M3:
+    case STZ_F8_E5M2:
+      return shortest(short_to_float(float_format(dtype), static_cast<u16>(bits)));
     case STZ_F32:
       return shortest(bit_cast_to<float>(static_cast<u32>(bits)));
     case STZ_F64:

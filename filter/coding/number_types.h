@@ -5,9 +5,9 @@
 namespace stz {
 
 // How samples represent numbers: directly, or as integers that stand for them.
-// fixed_point: value = origin + k * delta. logarithmic: octaves of numbers of one sign (logarithm.h). ulp_float16: float16 in ULP space.
-// palette: ranks of the distinct values (palette.h).
-enum class Transform : u8 { none = 0, fixed_point = 1, logarithmic = 2, ulp_float16 = 3, palette = 4 };
+// fixed_point: value = origin + k * delta. logarithmic: octaves of numbers of one sign (logarithm.h). ulp_short: floats shorter than
+// float32 in ULP space. palette: ranks of the distinct values (palette.h).
+enum class Transform : u8 { none = 0, fixed_point = 1, logarithmic = 2, ulp_short = 3, palette = 4 };
 // The type that the codec computes with.
 enum class SampleType : u8 { f32 = 0, f64 = 1, i64 = 2 };
 // The rule that connects prediction, quantization index and sample, see quantize.h.

@@ -5,21 +5,6 @@
 
 namespace stz {
 
-float round_to_half(float v) {
-  u32 b = bit_cast_to<u32>(v), sign = b & 0x80000000u, a = b & 0x7fffffffu;
-  if (a >= 0x7f800000u) return v;
-  float r;
-  if (a < 0x38800000u) {  // below 2^-14: multiples of 2^-24
-    float magic = 0.5f;   // its ulp is 2^-24
-    r = (bit_cast_to<float>(a) + magic) - magic;
-  } else {
-    a += 0xfff + (a >> 13 & 1);
-    a &= ~0x1fffu;
-    r = a >= 0x47800000u ? std::numeric_limits<float>::infinity() : bit_cast_to<float>(a);
-  }
-  return bit_cast_to<float>(bit_cast_to<u32>(r) | sign);
-}
-
 template <class S>
 void Quantizer<S>::set_uniform(double bound_, double level_bound_) {
   kind = QuantizerKind::uniform;
@@ -45,7 +30,7 @@ inline S reconstruct_uniform(const Quantizer<S>& q, RealOf<S> p, i64 code) {
   else
     r = S(double(p) + double(code) * double(q.fast.step));
   if constexpr (sizeof(S) == 4)
-    if (q.half) r = round_to_half(r);
+    if (q.rounds) r = round_to_short(q.format, r);
   return r;
 }
 
@@ -164,7 +149,7 @@ template <class T>
 bool quantize_by_kernel(const Quantizer<T>& q, const T* x, int stride, const T* p, int n, u32 index, CodeOf<T>* code, T* reconstructed,
                         std::vector<Outlier>& outliers) {
   if (q.kind == QuantizerKind::uniform)
-    return !q.half && q.fast.safe > 0 && uniform_kernels<T>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
+    return !q.rounds && q.fast.safe > 0 && uniform_kernels<T>().quantize(x, stride, p, n, q.fast, code, reconstructed) &&
            !avoids_any(q, reconstructed, n);
   if (stride != 1) return false;
   if (q.kind == QuantizerKind::integer)
@@ -194,8 +179,8 @@ bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T*
   }
   if (large && code_kernels<CodeOf<T>>().largest(code, n) > (sizeof(T) == 4 ? u64(1) << 21 : u64(1) << 50)) return false;
   if (q.kind == QuantizerKind::uniform) {
-    if (!q.half) uniform_kernels<T>().dequantize(code, p, n, q.fast, reconstructed);
-    return !q.half;
+    if (!q.rounds) uniform_kernels<T>().dequantize(code, p, n, q.fast, reconstructed);
+    return !q.rounds;
   }
   return has_small_step(q) && number_kernels<T>().dequantize_integers(code, p, n, T(q.step), reconstructed);
 }

@@ -9,6 +9,7 @@
 
 #include "coding/code_stream.h"
 #include "coding/number_types.h"
+#include "coding/short_floats.h"
 #include "simd/kernels.h"
 
 namespace stz {
@@ -56,9 +57,6 @@ inline i64 ulp_index(double v) {
 inline float from_ulp_index(i32 o) { return bit_cast_to<float>(o ^ ((o >> 31) & 0x7fffffff)); }
 inline double from_ulp_index(i64 o) { return bit_cast_to<double>(o ^ ((o >> 63) & 0x7fffffffffffffff)); }
 
-// Nearest half-precision number, as a float. Ties to even, overflow to infinity.
-float round_to_half(float v);
-
 // ---------------------------------------------------------------- quantizer of one level
 
 template <class S>
@@ -66,7 +64,8 @@ struct Quantizer {
   using Real = RealOf<S>;
   using Code = CodeOf<S>;
   QuantizerKind kind = QuantizerKind::uniform;
-  bool half = false;       // samples are float16: reconstructions are rounded to that
+  bool rounds = false;     // samples are of a type shorter than float32: reconstructions are rounded to that
+  FloatFormat format{};    // this type
   double bound = 0;        // uniform: bound of the decoded value
   double level_bound = 0;  // uniform: half the step
   u64 step = 1;            // integer, ulp

@@ -13,7 +13,9 @@ inline int mask_bits(const Header& header) { return int(8 * component_size(heade
 inline u32 possible_kinds(const Header& header) {
   u32 specials = u32(1) << special_literal;
   if (header.has_fill) specials |= u32(1) << special_fill;
-  if (is_floating(header.layout.dtype)) specials |= 1u << special_nan | 1u << special_plus_infinity | 1u << special_minus_infinity;
+  if (is_floating(header.layout.dtype)) specials |= 1u << special_nan;
+  if (is_floating(header.layout.dtype) && float_format(header.layout.dtype).has_infinity)
+    specials |= 1u << special_plus_infinity | 1u << special_minus_infinity;
   if (header.transform == Transform::logarithmic) specials |= u32(1) << special_zero;
   return specials;
 }

@@ -92,7 +92,7 @@ StreamRequest request_of(const stz_layout& layout, const stz_options& options, c
   request.effort = options.effort;
   request.layers = options.layers;
   request.unknown_bits = unknown_bits;
-  request.dead_zone = (options.enhance & STZ_ENHANCE_STRICT) && is_floating(layout.dtype) && layout.dtype != STZ_F16;
+  request.dead_zone = (options.enhance & STZ_ENHANCE_STRICT) && is_floating(layout.dtype) && !is_short_float(layout.dtype);
   request.content_check = options.content_check;
   request.threads = thread_count(options.threads);
   return request;

@@ -128,6 +128,9 @@ template <class Out>
 Out smallest_stream(const Array& a, const Header& h, const StreamRequest& request) {
   switch (a.layout.dtype) {
     case STZ_F16:
+    case STZ_BF16:
+    case STZ_F8_E4M3:
+    case STZ_F8_E5M2:
     case STZ_F32:
     case STZ_C64:
       return floating_stream<Out, float>(a, h, request);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coding/quantize.h"
+#include "coding/short_floats.h"
 #include "format/logarithm.h"
 #include "simd/kernels.h"
 
@@ -13,46 +14,6 @@ void store_padding(const Header& h, u8* p, u64 bytes) {
   const size_t width = component_size(h.layout.dtype);
   store_bits(p, h.padding, width, swapped(h.layout));
   repeat_bytes(p, width, bytes);
-}
-
-float half_to_float(u16 h) {
-  u32 sign = u32(h & 0x8000) << 16, a = h & 0x7fff;
-  if (a >= 0x7c00) return bit_cast_to<float>(sign | 0x7f800000u | (a & 0x3ff) << 13);
-  if (a < 0x400) {  // subnormal: a multiple of 2^-24
-    float v = float(a) * 5.9604644775390625e-8f;
-    return sign ? -v : v;
-  }
-  return bit_cast_to<float>(sign | ((a << 13) + (112u << 23)));
-}
-
-namespace {
-
-u16 half_from_exact(float f) {  // f is a half-precision number or NaN
-  u32 b = bit_cast_to<u32>(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
-  if (a > 0x7f800000) return u16(sign | 0x7e00 | (a >> 13 & 0x3ff));  // make it quiet
-  if (a == 0x7f800000) return u16(sign | 0x7c00);
-  if (a < 0x38800000) return u16(sign | u32(bit_cast_to<float>(a) * 16777216.0f));
-  return u16(sign | ((a - (112u << 23)) >> 13));
-}
-
-}  // namespace
-
-u16 half_from_double(double v) {
-  constexpr int half_mantissa = 10, double_mantissa = 52, smallest_normal = -14;
-  const u64 b = bit_cast_to<u64>(v), a = b & ~(u64(1) << 63);
-  const u16 sign = u16(b >> 48 & 0x8000);
-  const int exponent = int(a >> double_mantissa) - 1023;
-  if (exponent == 1024) return u16(sign | 0x7c00 | (a << 12 ? 0x200 | (a >> 42 & 0x3ff) : 0));  // infinity, or a quiet NaN
-  if (exponent > 15) return u16(sign | 0x7c00);
-  if (exponent < -25) return sign;  // below half of the smallest number, 2^-24
-  const u64 mantissa = (a & ((u64(1) << double_mantissa) - 1)) | u64(1) << double_mantissa;
-  const int dropped = double_mantissa - half_mantissa + std::max(0, smallest_normal - exponent);
-  const u64 rest = mantissa & ((u64(1) << dropped) - 1), tie = u64(1) << (dropped - 1);
-  u64 kept = mantissa >> dropped;
-  kept += rest > tie || (rest == tie && kept & 1);
-  // A carry out of the mantissa increments the exponent; after the largest number this gives infinity.
-  const int above_smallest = std::max(0, exponent - smallest_normal);
-  return u16(sign | ((u64(above_smallest) << half_mantissa) + kept));
 }
 
 namespace {
@@ -77,8 +38,9 @@ i64 integer_of(i32 dtype, u64 bits) {
 double number_of(i32 dtype, u64 bits) {
   if (!is_floating(dtype)) return double(integer_of(dtype, bits));
   switch (component_size(dtype)) {
+    case 1:
     case 2:
-      return double(half_to_float(u16(bits)));
+      return double(short_to_float(float_format(dtype), u16(bits)));
     case 4:
       return double(bit_cast_to<float>(u32(bits)));
     default:
@@ -117,8 +79,9 @@ u64 integer_bits(i32 dtype, i64 v) {
 
 u64 number_bits(i32 dtype, double v) {
   switch (component_size(dtype)) {
+    case 1:
     case 2:
-      return half_from_double(v);
+      return short_from_double(float_format(dtype), v);
     case 4:
       return bit_cast_to<u32>(float(v));
     default:
@@ -128,15 +91,15 @@ u64 number_bits(i32 dtype, double v) {
 
 // The bits of the nearest finite number of the type.
 u64 finite_bits(i32 dtype, double v) {
-  const size_t width = component_size(dtype);
-  const double largest = width == 2 ? 65504 : width == 4 ? 3.4028234663852886e38 : 1.7976931348623157e308;
+  const double largest = number_of(dtype, float_format(dtype).first_special() - 1);
   return number_bits(dtype, std::clamp(v, -largest, largest));
 }
 
-// Maps half-precision bits to integers in the order of the numbers (ULP space).
-i64 ulp_float16(u64 bits) {
-  i64 v = int16_t(bits);
-  return v ^ ((v >> 15) & 0x7fff);
+// Maps the bits of a short float to integers in the order of the numbers (ULP space), and back.
+i64 short_place(size_t width, u64 bits) { return width == 1 ? ulp_place(int8_t(bits)) : ulp_place(int16_t(bits)); }
+u64 bits_of_place(size_t width, i64 place) {
+  if (width == 1) return u8(ulp_place(int8_t(std::clamp<i64>(place, INT8_MIN, INT8_MAX))));
+  return u16(ulp_place(int16_t(std::clamp<i64>(place, INT16_MIN, INT16_MAX))));
 }
 
 }  // namespace
@@ -146,8 +109,8 @@ S sample_of(const Header& h, u64 bits) {
   const i32 dtype = h.layout.dtype;
   if (!is_floating(dtype)) return S(integer_of(dtype, bits));
   switch (h.transform) {
-    case Transform::ulp_float16:
-      return S(ulp_float16(bits));
+    case Transform::ulp_short:
+      return S(short_place(component_size(dtype), bits));
     case Transform::fixed_point:
       return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
     case Transform::logarithmic:
@@ -156,7 +119,7 @@ S sample_of(const Header& h, u64 bits) {
       break;
   }
   if constexpr (sizeof(S) == 4)
-    return dtype == STZ_F16 ? half_to_float(u16(bits)) : bit_cast_to<float>(u32(bits));
+    return is_short_float(dtype) ? short_to_float(float_format(dtype), u16(bits)) : bit_cast_to<float>(u32(bits));
   else
     return S(number_of(dtype, bits));
 }
@@ -167,8 +130,8 @@ u64 bits_of(const Header& h, S sample) {
   if (h.transform == Transform::palette) return palette_bits(h, to_integer(double(sample)));
   if (!is_floating(dtype)) return integer_bits(dtype, !std::is_floating_point_v<S> ? i64(sample) : to_integer(double(sample)));
   switch (h.transform) {
-    case Transform::ulp_float16:
-      return u64(ulp_float16(u64(std::clamp<i64>(to_integer(double(sample)), -32768, 32767)))) & 0xffff;
+    case Transform::ulp_short:
+      return bits_of_place(component_size(dtype), to_integer(double(sample)));
     case Transform::fixed_point:
       return finite_bits(dtype, h.origin + double(sample) * h.delta);
     case Transform::logarithmic: {
@@ -179,7 +142,8 @@ u64 bits_of(const Header& h, S sample) {
       break;
   }
   if constexpr (sizeof(S) == 4)
-    return dtype == STZ_F16 ? half_from_exact(round_to_half(float(sample))) : bit_cast_to<u32>(sample);
+    return is_short_float(dtype) ? short_from_float(float_format(dtype), round_to_short(float_format(dtype), float(sample)))
+                                 : bit_cast_to<u32>(sample);
   else
     return number_bits(dtype, double(sample));
 }
@@ -189,26 +153,27 @@ namespace {
 // Integer types whose samples are floating-point numbers.
 bool is_short_integer(i32 dtype) { return !is_floating(dtype) && component_size(dtype) <= 4; }
 
-constexpr i64 part = 1024;  // float16 values converted at a time
+constexpr i64 part = 1024;  // short floats converted at a time
 
-template <class S>
-void half_ulp_samples(const u8* components, i64 n, S* samples) {
-  i16 ordered[part];
+// `Int`: the signed integer of the width of the components.
+template <class Int, class S>
+void short_ulp_samples(const u8* components, i64 n, S* samples) {
+  Int ordered[part];
   for (i64 from = 0; from < n; from += part) {
     const i64 count = std::min(part, n - from);
-    memcpy(ordered, components + 2 * from, size_t(count) * 2);
-    for (i64 i = 0; i < count; i++) ordered[i] = i16(ordered[i] ^ ((ordered[i] >> 15) & 0x7fff));
-    element_kernels<S>().load(ordered, 2, true, size_t(count), samples + from);
+    memcpy(ordered, components + i64(sizeof(Int)) * from, size_t(count) * sizeof(Int));
+    for (i64 i = 0; i < count; i++) ordered[i] = ulp_place(ordered[i]);
+    element_kernels<S>().load(ordered, sizeof(Int), true, size_t(count), samples + from);
   }
 }
-template <class S>
-void half_ulp_components(const S* samples, i64 n, u8* out) {
-  i16 ordered[part];
+template <class Int, class S>
+void short_ulp_components(const S* samples, i64 n, u8* out) {
+  Int ordered[part];
   for (i64 from = 0; from < n; from += part) {
     const i64 count = std::min(part, n - from);
-    element_kernels<S>().store(samples + from, size_t(count), 2, true, ordered);
-    for (i64 i = 0; i < count; i++) ordered[i] = i16(ordered[i] ^ ((ordered[i] >> 15) & 0x7fff));
-    memcpy(out + 2 * from, ordered, size_t(count) * 2);
+    element_kernels<S>().store(samples + from, size_t(count), sizeof(Int), true, ordered);
+    for (i64 i = 0; i < count; i++) ordered[i] = ulp_place(ordered[i]);
+    memcpy(out + i64(sizeof(Int)) * from, ordered, size_t(count) * sizeof(Int));
   }
 }
 
@@ -223,8 +188,8 @@ bool fast_samples(const Header& h, const u8* components, i64 n, S* samples) {
       memcpy(samples, components, size_t(n) * sizeof(S));
     else if (is_short_integer(dtype))
       element_kernels<S>().load(components, int(component_size(dtype)), is_signed(dtype), size_t(n), samples);
-    else if (h.transform == Transform::ulp_float16)
-      half_ulp_samples(components, n, samples);
+    else if (h.transform == Transform::ulp_short)
+      component_size(dtype) == 1 ? short_ulp_samples<int8_t>(components, n, samples) : short_ulp_samples<int16_t>(components, n, samples);
     else
       return false;
     return true;
@@ -242,8 +207,8 @@ bool fast_components(const Header& h, const S* samples, i64 n, u8* out) {
       memcpy(out, samples, size_t(n) * sizeof(S));
     else if (is_short_integer(dtype))
       element_kernels<S>().store(samples, size_t(n), int(component_size(dtype)), is_signed(dtype), out);
-    else if (h.transform == Transform::ulp_float16)
-      half_ulp_components(samples, n, out);
+    else if (h.transform == Transform::ulp_short)
+      component_size(dtype) == 1 ? short_ulp_components<int8_t>(samples, n, out) : short_ulp_components<int16_t>(samples, n, out);
     else if (h.transform == Transform::fixed_point && dtype == STZ_F32) {
       constexpr double largest = 3.4028234663852886e38;
       for (i64 i = 0; i < n; i++) {

@@ -50,24 +50,21 @@ inline void store_bits(u8* p, u64 bits, size_t width, bool swap) {
 // Fills `bytes` bytes at p with the padding, in whole components of the byte order of the array.
 void store_padding(const Header& h, u8* p, u64 bytes);
 
-float half_to_float(u16 h);      // exact
-u16 half_from_double(double v);  // nearest, rounded once: ties to even, overflow to infinity
-
 // Recognises special values, NaN and infinities, by the bits of elements of a floating-point dtype.
 class SpecialValues {
  public:
-  explicit SpecialValues(i32 dtype)
-      : sign_(u64(1) << (8 * component_size(dtype) - 1)), infinity_((sign_ - 1) >> mantissa_bits(dtype) << mantissa_bits(dtype)) {}
-  bool special(u64 bits) const { return (bits & (sign_ - 1)) >= infinity_; }
+  explicit SpecialValues(i32 dtype) : format_(float_format(dtype)), sign_(format_.sign()), first_(format_.first_special()) {}
+  bool special(u64 bits) const { return (bits & (sign_ - 1)) >= first_; }
   // `nan_bits`: the bits of the common NaN; other NaNs are literal elements.
   SpecialValue kind(u64 bits, u64 nan_bits) const {
     if (!special(bits)) return special_none;
-    if ((bits & (sign_ - 1)) == infinity_) return bits & sign_ ? special_minus_infinity : special_plus_infinity;
+    if (format_.has_infinity && (bits & (sign_ - 1)) == first_) return bits & sign_ ? special_minus_infinity : special_plus_infinity;
     return bits == nan_bits ? special_nan : special_literal;
   }
 
  private:
-  u64 sign_, infinity_;
+  FloatFormat format_;
+  u64 sign_, first_;
 };
 
 // Whether any of n special values differs from special_none.

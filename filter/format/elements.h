@@ -15,7 +15,7 @@ class ElementBits {
   bool are_samples() const { return same_; }  // for samples that are not masked
   // Returns zero for special_literal: the caller has its bits.
   u64 operator()(S sample, u8 kind) const {
-    const u64 infinity = width_ == 2 ? 0x7c00 : width_ == 4 ? 0x7f800000 : u64(0x7ff) << 52;
+    const u64 infinity = float_format(h_.layout.dtype).first_special();
     switch (kind) {
       case special_none:
         return same_ ? bit_cast_to<std::make_unsigned_t<CodeOf<S>>>(sample) : bits_of<S>(h_, sample);

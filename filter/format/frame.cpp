@@ -26,7 +26,7 @@ enum Flag : u32 {
 };
 
 // Permitted combinations of sample type, quantizer and transform, by element type (the table of docs/format.md).
-enum ElementKind : u8 { half, single, wide, small_integer, integer_32, integer_64 };
+enum ElementKind : u8 { short_float, single, wide, small_integer, integer_32, integer_64 };
 struct Combination {
   ElementKind element;
   SampleType sample;
@@ -34,9 +34,9 @@ struct Combination {
   Transform transform;
 };
 constexpr Combination combinations[] = {
-    {half, SampleType::f32, QuantizerKind::uniform, Transform::none},
-    {half, SampleType::f32, QuantizerKind::integer, Transform::ulp_float16},
-    {half, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
+    {short_float, SampleType::f32, QuantizerKind::uniform, Transform::none},
+    {short_float, SampleType::f32, QuantizerKind::integer, Transform::ulp_short},
+    {short_float, SampleType::f64, QuantizerKind::uniform, Transform::logarithmic},
     {single, SampleType::f32, QuantizerKind::uniform, Transform::none},
     {single, SampleType::f32, QuantizerKind::ulp, Transform::none},
     {single, SampleType::f32, QuantizerKind::integer, Transform::fixed_point},
@@ -52,7 +52,7 @@ constexpr Combination combinations[] = {
     {integer_32, SampleType::f64, QuantizerKind::uniform, Transform::none},
     {integer_32, SampleType::f64, QuantizerKind::integer, Transform::none},
     {integer_64, SampleType::i64, QuantizerKind::integer, Transform::none},
-    {half, SampleType::f32, QuantizerKind::integer, Transform::palette},
+    {short_float, SampleType::f32, QuantizerKind::integer, Transform::palette},
     {single, SampleType::f32, QuantizerKind::integer, Transform::palette},
     {wide, SampleType::f32, QuantizerKind::integer, Transform::palette},
     {small_integer, SampleType::f32, QuantizerKind::integer, Transform::palette},
@@ -62,7 +62,7 @@ constexpr Combination combinations[] = {
 
 ElementKind element_kind(i32 dtype) {
   const size_t width = component_size(dtype);
-  if (is_floating(dtype)) return width == 2 ? half : width == 4 ? single : wide;
+  if (is_floating(dtype)) return width < 4 ? short_float : width == 4 ? single : wide;
   return width <= 2 ? small_integer : width == 4 ? integer_32 : integer_64;
 }
 

@@ -49,9 +49,9 @@ Places::Places(i32 dtype) : floating_(is_floating(dtype)), width_(int(8 * compon
   sign_ = u64(1) << (width_ - 1);
   mask_ = sign_ | (sign_ - 1);
   flip_ = floating_ || is_signed(dtype) ? sign_ : 0;
-  const u64 infinity = floating_ ? (sign_ - 1) >> mantissa_bits(dtype) << mantissa_bits(dtype) : 0;
-  highest_ = floating_ ? of(infinity - 1) : mask_;
-  lowest_ = floating_ ? of(sign_ | (infinity - 1)) : 0;
+  const u64 first_special = floating_ ? float_format(dtype).first_special() : 0;
+  highest_ = floating_ ? of(first_special - 1) : mask_;
+  lowest_ = floating_ ? of(sign_ | (first_special - 1)) : 0;
 }
 
 Bytes write_palette(i32 dtype, const std::vector<u64>& bits) {

@@ -96,19 +96,20 @@ recognition::Prior prior_of(const stz_stream_info& info) {
 // The largest magnitude of the finite numbers among samples of a floating-point type.
 double largest_magnitude(const stz_layout& layout, const void* samples) {
   const size_t width = component_size(layout.dtype), n = array_bytes(layout) / width;
-  const int mantissa = mantissa_bits(layout.dtype), exponent_bits = static_cast<int>(8 * width) - 1 - mantissa;
-  const u64 infinity = ((u64{1} << exponent_bits) - 1) << mantissa, hidden = u64{1} << mantissa;
+  const FloatFormat format = float_format(layout.dtype);
+  const int mantissa = format.mantissa_bits;
+  const u64 sign = format.sign(), first_special = format.first_special(), hidden = u64{1} << mantissa;
   const u8* p = static_cast<const u8*>(samples);
   u64 largest = 0;  // bits without the sign are ordered like magnitudes
   for (size_t i = 0; i < n; ++i, p += width) {
     u64 bits = 0;
     for (size_t k = 0; k < width; ++k) bits |= u64{p[layout.byte_order == STZ_LITTLE ? k : width - 1 - k]} << (8 * k);
-    bits &= infinity | (hidden - 1);
-    if (bits < infinity) largest = std::max(largest, bits);
+    bits &= sign - 1;
+    if (bits < first_special) largest = std::max(largest, bits);
   }
-  const int exponent = static_cast<int>(largest >> mantissa), bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = static_cast<int>(largest >> mantissa);
   const u64 digits = largest & (hidden - 1);
-  return std::ldexp(static_cast<double>(exponent ? digits | hidden : digits), std::max(exponent, 1) - bias - mantissa);
+  return std::ldexp(static_cast<double>(exponent ? digits | hidden : digits), std::max(exponent, 1) - format.bias() - mantissa);
 }
 
 // The prior bound in the unit of the data. |x - x'| <= r |x| implies |x - x'| <= r / (1 - r) |x'|.

@@ -48,19 +48,22 @@ bool find_first_in_pipeline(const Library& library, hid_t properties, OwnFilter&
   return false;
 }
 
-bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, Message& message) {
+// `parts`: as in ElementType.
+bool chunk_shape(const Library& library, hid_t properties, int parts, stz_layout& layout, Message& message) {
   hsize_t extents[STZ_MAX_RANK] = {};
   if (library.H5Pget_layout(properties) != layout_chunked) {
     message.set("the dataset is not chunked: give it a chunk shape");
     return false;
   }
   const int rank = library.H5Pget_chunk(properties, STZ_MAX_RANK, extents);
-  if (rank < 1 || rank > STZ_MAX_RANK) {
-    message.set("the chunk has %d axes: use 1 to %d", rank, STZ_MAX_RANK);
+  const int most = parts == 1 ? STZ_MAX_RANK : STZ_MAX_RANK - 1;
+  if (rank < 1 || rank > most) {
+    message.set("the chunk has %d axes: use 1 to %d", rank, most);
     return false;
   }
   layout.rank = rank;
-  u64 bytes = stz_element_size(layout.dtype);
+  if (parts != 1) layout.shape[layout.rank++] = u64(parts);
+  u64 bytes = stz_element_size(layout.dtype) * size_t(parts);
   for (int axis = 0; axis < rank; ++axis) {
     if (extents[axis] == 0 || __builtin_mul_overflow(bytes, extents[axis], &bytes)) {
       message.set("the chunk has %s: use chunks of 1 to 64 MiB", extents[axis] ? "2^64 bytes or more" : "an axis of length 0");
@@ -82,11 +85,11 @@ bool chunk_shape(const Library& library, hid_t properties, stz_layout& layout, M
   return true;
 }
 
-// Takes the dataset's own fill value, as the bits of a host-endian integer. Complex types have no fill value in the codec.
+// Takes the dataset's own fill value, as the bits of a host-endian integer. Types of several components have no fill value in the codec.
 bool take_fill_value(const Library& library, hid_t properties, hid_t type, const ElementType& element, stz_options& options,
                      Message& message) {
   int state = 0;
-  if (element.dtype == STZ_C64 || element.dtype == STZ_C128) return true;
+  if (is_complex(element.dtype) || element.parts != 1) return true;
   if (library.H5Pfill_value_defined(properties, &state) < 0 || state != fill_user_defined) return true;
   unsigned char bytes[8] = {};
   const size_t size = stz_element_size(element.dtype);
@@ -103,11 +106,26 @@ bool take_fill_value(const Library& library, hid_t properties, hid_t type, const
   return true;
 }
 
+// Opaque elements are bfloat16 or FP8 if client data in the full form say so. That is how programs store them that know no such type of
+// HDF5.
+bool named_type(const Library& library, const OwnFilter& filter, hid_t type, ElementType& element) {
+  if (library.H5Tget_class(type) != type_opaque || filter.count > STZ_CD_MAX_WORDS) return false;
+  stz_options options = STZ_OPTIONS_INIT;
+  stz_layout given;
+  Message unused;
+  if (stz_cd_values_parse(filter.count, filter.values, &options, &given, unused.text, sizeof unused.text) != STZ_OK) return false;
+  if (given.rank < 0 || given.dtype < STZ_BF16 || library.H5Tget_size(type) != element_size(given.dtype)) return false;
+  element.dtype = given.dtype;
+  element.byte_order = given.byte_order;
+  return true;
+}
+
 }  // namespace
 
 bool check_dataset(const Library& library, hid_t properties, hid_t type, ElementType& element, Message& message) {
   OwnFilter filter;
-  return find_first_in_pipeline(library, properties, filter, message) && element_type(library, type, element, message);
+  return find_first_in_pipeline(library, properties, filter, message) &&
+         (named_type(library, filter, type, element) || element_type(library, type, element, message));
 }
 
 bool complete_cd_values(const Library& library, hid_t properties, hid_t type, const ElementType& element, Message& message) {
@@ -121,6 +139,10 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   stz_layout given;
   if (stz_cd_values_parse(filter.count, filter.values, &options, &given, message.text, sizeof message.text) != STZ_OK) return false;
 
+  if (element.parts != 1 && options.mode != STZ_LOSSLESS) {
+    message.set("cannot compress floats of 16 bytes (long double) with a bound: use mode 0 (lossless), or store them as float64");
+    return false;
+  }
   const bool integers = is_integer(element.dtype);
   if (element.exact_only || (integers && options.integers != STZ_INTEGERS_BOUNDED)) {
     options.mode = STZ_LOSSLESS;  // so that the file states the true promise for its chunks
@@ -134,7 +156,7 @@ bool complete_cd_values(const Library& library, hid_t properties, hid_t type, co
   stz_layout layout{};
   layout.dtype = element.dtype;
   layout.byte_order = element.byte_order;
-  if (!chunk_shape(library, properties, layout, message)) return false;
+  if (!chunk_shape(library, properties, element.parts, layout, message)) return false;
   // Properties copied from a dataset of another type contain its fill value, whose bits mean nothing here.
   const bool copied_from_other_type = given.rank >= 0 && given.dtype != layout.dtype;
   if (copied_from_other_type) options.has_fill = 0;

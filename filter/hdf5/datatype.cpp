@@ -1,24 +1,17 @@
 // Maps HDF5 datatypes (datatype.h). Invariant: a type is accepted only if every bit of its elements has the same place in the codec's
-// type. A type that merely has the right size (bfloat16, a 12-bit integer in 16) is refused by name.
+// type. A type that merely has the right size (a 12-bit integer in 16, FP8 E3M4) is refused by name.
 #include "hdf5/datatype.h"
 
 #include <cstring>
 
+#include "base/element_type.h"
 #include "stz.h"
 
 namespace stz::hdf5 {
 namespace {
 
-// Bit positions and widths of the IEEE 754 interchange formats.
-struct FloatFormat {
-  int dtype;
-  size_t size, exponent_at, exponent_bits, mantissa_bits, bias;
-};
-constexpr FloatFormat float_formats[] = {
-    {STZ_F16, 2, 10, 5, 10, 15},
-    {STZ_F32, 4, 23, 8, 23, 127},
-    {STZ_F64, 8, 52, 11, 52, 1023},
-};
+// HDF5 does not say whether the largest exponent of a type has numbers, so FP8 E4M3 is the one that has (E4M3FN), as everywhere else.
+constexpr int floating_types[] = {STZ_F16, STZ_F32, STZ_F64, STZ_BF16, STZ_F8_E4M3, STZ_F8_E5M2};
 
 // Member names that programs use for complex numbers: h5py, PyTables, Julia; Octave, MATLAB.
 constexpr const char* complex_names[][2] = {{"r", "i"}, {"real", "imag"}};
@@ -97,28 +90,36 @@ bool float_type(const Library& library, hid_t type, ElementType& element, Messag
   size_t sign_at = 0, exponent_at = 0, exponent_bits = 0, mantissa_at = 0, mantissa_bits = 0;
   if (library.H5Tget_fields(type, &sign_at, &exponent_at, &exponent_bits, &mantissa_at, &mantissa_bits) < 0)
     return unsupported("a float of unknown format", message);
-  for (const FloatFormat& format : float_formats) {
-    if (size == format.size && precision == size * 8 && sign_at == size * 8 - 1 && exponent_at == format.exponent_at &&
-        exponent_bits == format.exponent_bits && mantissa_at == 0 && mantissa_bits == format.mantissa_bits &&
-        library.H5Tget_ebias(type) == format.bias && library.H5Tget_norm(type) == norm_implied) {
-      element.dtype = format.dtype;
+  for (const int dtype : floating_types) {
+    const FloatFormat format = float_format(dtype);
+    if (size == element_size(dtype) && precision == size * 8 && sign_at == size * 8 - 1 &&
+        exponent_at == static_cast<size_t>(format.mantissa_bits) && exponent_bits == static_cast<size_t>(format.exponent_bits) &&
+        mantissa_at == 0 && mantissa_bits == static_cast<size_t>(format.mantissa_bits) &&
+        library.H5Tget_ebias(type) == static_cast<size_t>(format.bias()) && library.H5Tget_norm(type) == norm_implied) {
+      element.dtype = dtype;
       return byte_order(library, type, size, element, message);
     }
   }
-  const char* known_as = size == 2 && exponent_bits == 8 && mantissa_bits == 7 ? " (bfloat16)"
-                         : size == 1 && exponent_bits + mantissa_bits == 7     ? " (FP8)"
-                         : size >= 10 && exponent_bits == 15                   ? " (long double)"
-                                                                               : "";
+  if (size == 16) {  // long double of x86, binary128
+    element.dtype = STZ_U64;
+    element.parts = 2;
+    return byte_order(library, type, size, element, message);
+  }
+  const char* known_as = size == 1 ? " (FP8)" : size >= 10 && exponent_bits == 15 ? " (long double)" : "";
   message.set(
       "cannot compress %zu-byte floats%s with %zu exponent and %zu mantissa bits: only IEEE half, single and double "
-      "precision; convert the data or create this dataset without the h5stz filter",
+      "precision, bfloat16, FP8 E4M3 and E5M2; convert the data or create this dataset without the h5stz filter",
       size, known_as, exponent_bits, mantissa_bits);
   return false;
 }
 
 bool complex_of(const Library& library, hid_t part, ElementType& element, Message& message) {
   if (!float_type(library, part, element, message)) return false;
-  if (element.dtype == STZ_F16) return unsupported("complex numbers of two half-precision floats", message);
+  if (element.parts != 1) return unsupported("complex numbers of two floats of 16 bytes (long double)", message);
+  if (is_short_float(element.dtype)) {
+    message.set("cannot compress complex numbers of two floats of 8 or 16 bits: store the parts as floats, along an axis of two");
+    return false;
+  }
   element.dtype = element.dtype == STZ_F32 ? STZ_C64 : STZ_C128;
   return true;
 }

@@ -11,6 +11,8 @@ struct ElementType {
   // An enumeration (such as h5py's bool) or a bit field: its values are names, not quantities, so a near value is simply wrong.
   // Stored exactly, they are within every bound.
   bool exact_only = false;
+  // 2 for floats of 16 bytes, for which the codec has no type: each is two integers of 8 bytes, along a last axis. Only without loss.
+  int parts = 1;
 };
 
 // Sets `element`. False, with `message` set, if the type does not equal one of the codec's element types bit by bit.

@@ -8,8 +8,7 @@
  * - Failure: an output parameter that is a pointer or a size is set to NULL or 0 if the function fails and the parameter itself
  *   is not NULL. The contents of output buffers and output structures are then unspecified, unless the function says otherwise.
  * - Ownership: the caller owns every buffer and structure that it passes. None is kept after the call unless the function says so.
- * - Threads: functions may be called from several threads at once. The library keeps only constant tables between calls, and for each
- *   thread a small pool of freed memory.
+ * - Threads: functions may be called from several threads at once. Between calls, the library keeps only constant tables and some memory.
  * - Trust: streams may be damaged or hostile; a decoder then returns an error and reads or writes nothing outside its buffers.
  *   Pointers, capacities and struct_size are the caller's responsibility.
  * - Host: nothing is printed; no function exits, throws or changes signal handlers. The calling thread's floating-point environment
@@ -45,15 +44,13 @@ extern "C" {
 
 /* The version as one number that can be compared: 10203 is 1.2.3. */
 #define STZ_VERSION_NUMBER (STZ_VERSION_MAJOR * 10000 + STZ_VERSION_MINOR * 100 + STZ_VERSION_PATCH)
-
 /* The version as text: "1.2.3". */
 #define STZ_VERSION_STRING \
   STZ_VERSION_TEXT_OF(STZ_VERSION_MAJOR) "." STZ_VERSION_TEXT_OF(STZ_VERSION_MINOR) "." STZ_VERSION_TEXT_OF(STZ_VERSION_PATCH)
 #define STZ_VERSION_TEXT_OF(number) STZ_VERSION_TEXT_OF_TOKEN(number)
 #define STZ_VERSION_TEXT_OF_TOKEN(number) #number
 
-/* Returns STZ_VERSION_NUMBER of the library that runs, which may be newer than the header.
- * Libraries with the same soname are compatible: a program that was compiled for one runs with every later one.
+/* Returns STZ_VERSION_NUMBER of the library that runs. A program that was compiled for one runs with every later one of the same soname.
  * Some libraries find the codec in the plug-in of the same package. Without the plug-in the number is 0, and other functions return
  * STZ_ERROR_LIBRARY; stz_error_text then tells where the plug-in should be. */
 STZ_API int stz_version_number(void);
@@ -107,8 +104,11 @@ typedef enum stz_dtype {
   STZ_U32 = 9,
   STZ_I64 = 10,
   STZ_U64 = 11,
-  STZ_C64 = 12, /* two float32 per element: the bound holds for each component */
-  STZ_C128 = 13 /* two float64 per element: the bound holds for each component */
+  STZ_C64 = 12,     /* two float32 per element: the bound holds for each component */
+  STZ_C128 = 13,    /* two float64 per element: the bound holds for each component */
+  STZ_BF16 = 14,    /* bfloat16; this type and the next two since 1.1 */
+  STZ_F8_E4M3 = 15, /* float8 E4M3FN: no infinities, NaN where all bits but the sign are set */
+  STZ_F8_E5M2 = 16
 } stz_dtype;
 
 typedef enum stz_byte_order { STZ_LITTLE = 0, STZ_BIG = 1 } stz_byte_order;
@@ -383,7 +383,7 @@ STZ_API double stz_environment_max_error(void);
  * they are. The rule: it takes evenly spread samples, and their smallest or largest value is a missing value if it occurs at least twice
  * with the same bits and is farther from all other values than twice their range and, with an absolute bound, than 16 bounds. The result
  * depends on the arguments alone. The bound holds either way: samples of that value are coded as a mask, bit for bit. Finds none in
- * complex, 8-bit and half-precision data, which have no values far from their own. Returns STZ_OK, or the code of a bad argument. */
+ * complex data and floats of 8 or 16 bits, which have no values far from their own. Returns STZ_OK, or the code of a bad argument. */
 STZ_API int stz_find_missing_value(const stz_layout* layout, const void* data, stz_options* options);
 
 /* Returns the English text of an error code: static text, never NULL. */

@@ -101,7 +101,7 @@ struct BlockWork {
 constexpr int largest_byte_mean = 97;
 template <class S>
 bool may_use_byte_indices(const Quantizer<S>& q, int mean) {
-  return std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform && !q.half && q.fast.safe > 0 && mean <= largest_byte_mean;
+  return std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform && !q.rounds && q.fast.safe > 0 && mean <= largest_byte_mean;
 }
 
 // The mean of the codes of a class with all their bits.

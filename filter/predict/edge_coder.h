@@ -205,7 +205,7 @@ class EdgeClassWalk {
   // The sample that a prediction is rounded to.
   S sample_of(Real p) const {
     if constexpr (std::is_floating_point_v<S>)
-      if (q_.kind == QuantizerKind::uniform) return q_.half ? S(round_to_half(float(p))) : p;
+      if (q_.kind == QuantizerKind::uniform) return q_.rounds ? S(round_to_short(q_.format, float(p))) : p;
     return sample_of_code<S>(q_, p, 0);
   }
   S linear(i64 x) const { return sample_of(prediction_[x]); }
@@ -223,7 +223,7 @@ class EdgeClassWalk {
       v = sample[near_[number >> 1][number & 1]];
       // Extrapolated samples and stand-ins of masked samples may not be valid samples.
       if constexpr (std::is_floating_point_v<S>)
-        if (q_.half || q_.kind == QuantizerKind::integer) v = sample_of(v);
+        if (q_.rounds || q_.kind == QuantizerKind::integer) v = sample_of(v);
       return true;
     }
     number -= 2 * odd_;

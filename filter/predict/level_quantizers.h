@@ -13,7 +13,8 @@ std::vector<Quantizer<S>> level_quantizers(const Header& header, size_t levels) 
     Quantizer<S>& q = quantizers[l];
     if (header.quantizer == QuantizerKind::uniform) q.set_uniform(sample_bound(header), bounds[l]);
     q.kind = header.quantizer;
-    q.half = header.layout.dtype == STZ_F16 && header.transform == Transform::none;
+    q.rounds = is_short_float(header.layout.dtype) && header.transform == Transform::none;
+    q.format = float_format(header.layout.dtype);
     q.step = header.step;
     q.relative = header.bound;
     q.zero_bits = header.zero_bits;

@@ -102,7 +102,7 @@ stz_h5_reason dataset_facts(const Calls& calls, hid_t dataset, hid_t type, hid_t
 
   hdf5::ElementType element;
   Message unused;
-  if (!hdf5::element_type(*calls.library, type, element, unused)) return STZ_H5_TYPE;
+  if (!hdf5::element_type(*calls.library, type, element, unused) || element.parts != 1) return STZ_H5_TYPE;
   facts.chunk.dtype = element.dtype;
   facts.chunk.byte_order = element.byte_order;
   facts.element_size = stz_element_size(element.dtype);

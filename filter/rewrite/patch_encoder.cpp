@@ -90,9 +90,10 @@ bool choose_pattern(const BoxElements& box, const stz_layout& layout, stz_option
   const UnusedBits unused(box, layout);
   const size_t width = component_size(layout.dtype);
   if (is_floating(layout.dtype)) {
-    const int mantissa = mantissa_bits(layout.dtype);
-    const u64 quiet = (((u64(1) << (8 * width - 1)) - 1) >> (mantissa - 1)) << (mantissa - 1);
-    return unused.find(quiet + 1, (u64(1) << (mantissa - 1)) - 1, pattern);
+    const FloatFormat format = float_format(layout.dtype);
+    if (!format.has_infinity) return unused.find(format.first_special(), 1, pattern);
+    const u64 quiet_bit = u64(1) << (format.mantissa_bits - 1);
+    return unused.find((format.first_special() | quiet_bit) + 1, quiet_bit - 1, pattern);
   }
   const u64 values = width == 8 ? ~u64(0) : u64(1) << (8 * width);
   const double bound = options.mode == STZ_ABSOLUTE ? options.bound : 0;

@@ -36,7 +36,8 @@ def compress(array: npt.ArrayLike, **options: Unpack[Options]) -> bytes:
 
     Args:
         array: an ndarray, a masked array, or anything that numpy.asarray() accepts. Dtypes: float16/32/64, (u)int8-64, bool
-            (stored as uint8), complex64/128. Any shape, strides and byte order. Masked samples are stored as the fill value.
+            (stored as uint8), complex64/128, and bfloat16, float8_e4m3fn and float8_e5m2 of ml_dtypes. Any shape, strides and
+            byte order. Masked samples are stored as the fill value.
         **options: the options of `STZ`. Two defaults differ: `data` is this array (if it is part of a dataset, pass the whole
             dataset as `data`), and threads=None uses the number in the environment variable H5STZ_THREADS, or 1.
 

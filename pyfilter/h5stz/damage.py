@@ -154,7 +154,7 @@ def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | N
     if on_error == "raise":
         return None
     if on_error == "nan":
-        if dtype.kind not in "fc":
+        if dtype.kind != "c" and not elements.is_floating(dtype):
             raise StzError(f"data of dtype {dtype} have no NaN: give on_error='fill', or a number", _OPTION)
         return np.array(complex(np.nan, np.nan) if dtype.kind == "c" else np.nan, dtype)
     if fill is None:
@@ -164,17 +164,19 @@ def replacement(on_error: object, dtype: DType, fill: Array | None) -> Array | N
 
 def _number(number: Any, dtype: DType) -> Array:
     """Converts a number to a 0-d array. Integers must be exact, other numbers are rounded."""
+    inexact = dtype.kind == "c" or elements.is_floating(dtype)
     refusal = StzError(f"on_error={number!r} cannot be stored in data of dtype {dtype}: give another number", _OPTION)
     try:
         with np.errstate(all="ignore"):
             if dtype.kind == "c" and np.isnan(number):  # of both parts, either of which may be lost
                 number = complex(np.nan, np.nan)
-            value = np.array(number).astype(dtype, casting="same_kind" if dtype.kind in "fc" else "unsafe")
+            checked = dtype.kind in "fc" and not elements.is_short_float(dtype)
+            value = np.array(number).astype(dtype, casting="same_kind" if checked else "unsafe")
     except (TypeError, ValueError, OverflowError):
         raise refusal from None
-    if dtype.kind not in "fc" and value.item() != number:
+    if not inexact and value.item() != number:
         raise refusal
-    if dtype.kind in "fc" and np.isinf(value) and not np.isinf(number):
+    if inexact and not np.isfinite(value) and np.isfinite(number):
         raise refusal
     return value
 

@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from h5stz import _core, limits
-from h5stz.elements import Array, DType
+from h5stz.elements import Array, DType, is_short_float
 from h5stz.errors import StzTypeError
 from h5stz.unreadable import naming
 
@@ -134,7 +134,7 @@ class Memory:
 
 def is_dataset_of_numbers(data: object) -> TypeGuard[h5py.Dataset]:
     """True for data that read_into() can read."""
-    return isinstance(data, h5py.Dataset) and data.dtype.kind in "fiuc"
+    return isinstance(data, h5py.Dataset) and (data.dtype.kind in "fiuc" or is_short_float(data.dtype))
 
 
 def read_into(out: Array, dataset: h5py.Dataset, box: Box) -> None:

@@ -30,6 +30,8 @@ def described(dtype: np.dtype[Any]) -> str:
         return f"lists of {described(np.dtype(inner))}"
     if (reference := h5py.check_ref_dtype(dtype)) is not None:
         return "references to objects" if reference is h5py.Reference else "references to regions"
+    if dtype.type.__module__ == "ml_dtypes":
+        return str(dtype.name)
     if dtype.kind == "V":
         return f"opaque data of {counted(dtype.itemsize, 'byte')}"
     if dtype.kind == "O":

@@ -22,14 +22,19 @@ DAMAGE_CODES = frozenset(_core.ERROR_CODES[f"STZ_ERROR_{name}"] for name in _NAM
 _MOST = 1 << 20  # chunks that are tried one by one
 #: What HDF5 says where it has no memory.
 _NO_MEMORY = re.compile(r"memory allocation failed|(can't|unable to|couldn't|cannot) allocate|out of memory", re.IGNORECASE)
-#: How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later.
-h5py_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
+_getitem: Callable[[Any, Any], Any] = h5py.Dataset.__getitem__
 #: What the filter says of a chunk, in what HDF5 says.
 _OF_FILTER = re.compile(r"h5stz: a chunk of \d+ bytes cannot be \w+: (.*?) \(error (-\d+)\)")
 #: How messages of HDF5 look that h5py hands on: what could not be done, and in parentheses why.
 _OF_HDF5 = re.compile(r"[A-Z][\w' ]+ \(.+\)$|HDF5 refused ")
 _NO_CONVERSION = "no appropriate function for conversion path"
 _OF_WRITES = re.compile("write|flush|creat|errno = ")
+
+
+def h5py_getitem(dataset: h5py.Dataset, key: Any) -> Any:
+    """How h5py itself indexes datasets, whatever Dataset.__getitem__ is replaced with later. ShortFloats have their own way."""
+    unconverted = getattr(dataset, "unconverted", None)
+    return _getitem(dataset, key) if unconverted is None else unconverted(key)
 
 
 @contextmanager

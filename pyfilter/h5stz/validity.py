@@ -71,7 +71,10 @@ def components(array: Array) -> Array:
 def valid(values: Array, excluded: tuple[int, ...] = ()) -> slice | npt.NDArray[np.bool_]:
     """The index of the valid numbers (a bool array, or a slice if all are valid). `excluded`: bits of fill values."""
     keep: slice | npt.NDArray[np.bool_] = slice(None)
-    if values.dtype.kind == "f" and values.size:
+    if elements.is_short_float(values.dtype):
+        with np.errstate(invalid="ignore"):
+            keep = np.isfinite(values)
+    elif values.dtype.kind == "f" and values.size:
         with np.errstate(invalid="ignore"):
             finite = np.isfinite(values.min()) and np.isfinite(values.max())
         keep = keep if finite else np.isfinite(values)
@@ -82,13 +85,15 @@ def valid(values: Array, excluded: tuple[int, ...] = ()) -> slice | npt.NDArray[
 
 
 def numbers(piece: Array, excluded: tuple[int, ...] = ()) -> Array:
-    """The valid numbers of an ndarray or masked array as a 1-D array. `excluded`: bits of fill values."""
+    """The valid numbers of an ndarray or masked array as a 1-D array.
+
+    SHORT_FLOATS are float32. `excluded`: bits of fill values.
+    """
     values = elements.unmasked(piece)
     if elements.is_masked(piece) and (mask := np.ma.getmask(piece)) is not np.ma.nomask:
         values = values[~mask]
     values = components(np.ascontiguousarray(values))
-    selected: Array = values[valid(values, excluded)]
-    return selected
+    return elements.exact_numbers(values[valid(values, excluded)])
 
 
 def absolute_error(relative: float, piece: Array, excluded: tuple[int, ...] = ()) -> float:

@@ -7,12 +7,14 @@ machine. An entry is never changed or removed: what the encoder once made of it 
 import hashlib
 import json
 
+import ml_dtypes
 import numpy as np
 
 import h5stz
 from h5stz import _core
 
 NAN = 0x7FC00000
+SHORT_FLOATS = ["bfloat16", "float8_e4m3fn", "float8_e5m2"]  # dtypes of ml_dtypes
 KINDS = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
 
 
@@ -132,7 +134,7 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases() | field_cases() | remainder_cases()
+    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases() | field_cases() | remainder_cases() | short_float_cases()
 
 
 def more_cases():
@@ -278,6 +280,35 @@ def field_cases():
     return found
 
 
+def short_float_cases():
+    """Streams of bfloat16 and float8: {name: (array, options)}."""
+    found = {}
+    for number, name in enumerate(SHORT_FLOATS):
+        dtype, largest = np.dtype(getattr(ml_dtypes, name)), (1e5, 440.0, 5e4)[number]
+        numbers = of_dtype(waves((30, 31), 90, seed=number + 1), "f8")
+        numbers *= largest / np.abs(numbers).max()
+        masked = with_bits(numbers.astype(dtype), np.s_[4:20, 9:17], (0x7FC0, 0xFF, 0x7E)[number])
+        if number != 1:  # which has no infinities
+            masked[::9, ::7], masked[3::9, ::7] = np.inf, -np.inf
+        steps = (waves((30, 31)) // 40 % 9 * 9.0 - 40).astype(dtype)
+        found |= {
+            f"{name}_absolute": (numbers.astype(dtype), {"absolute": largest / 20}),
+            f"{name}_masked": (masked, {"absolute": largest / 50}),
+            f"{name}_edges": (steps, {"absolute": 1.0}),
+            f"{name}_lossless": (numbers.astype(dtype), {"lossless": True}),
+            f"{name}_pointwise": (np.abs(numbers).astype(dtype), {"pointwise_relative": 0.25}),
+            f"{name}_few": (of_few_values(waves((50, 40), 60), "f4").astype(dtype), {"lossless": True}),
+        }
+    near = (np.array([0, -1, 1, -2, 3])[waves((25, 24), 200) % 5] + 0.0).astype(ml_dtypes.bfloat16)
+    found["bfloat16_big_endian"] = near.astype(near.dtype.newbyteorder(">")), {"lossless": True}
+    near = (waves((1500,), 40) - 1000) * 2.0  # so cut off, predictions exceed the largest number
+    found["float8_e4m3fn_limits"] = (
+        (near * 896 / np.abs(near).max()).clip(-448, 448).astype(ml_dtypes.float8_e4m3fn),
+        {"absolute": 70.0},
+    )
+    return found
+
+
 def with_layers(stream, layers):
     """The array that the first `layers` precision layers of a stream give; the errors of fewer are larger."""
     info = h5stz.info(stream)
@@ -291,6 +322,11 @@ def with_layers(stream, layers):
 def compress(array, options):
     """The stream of a case; no fill value unless it names one. Bounds count for integers."""
     return h5stz.compress(array, **{"fill_value": False, "integers": "lossy", **options})
+
+
+def dtype_text(dtype):
+    """A dtype in arrays.json: with the byte order, unless NumPy has no such type."""
+    return dtype.name if dtype.name in SHORT_FLOATS else dtype.str
 
 
 def digest(array):

@@ -31,7 +31,7 @@ def described(stream):
     decoded = h5stz.decompress(stream)
     if reference_decoder.decode(stream).tobytes() != decoded.tobytes():
         raise SystemExit("the second decoder makes other bits of it")
-    found = {"dtype": decoded.dtype.str, "shape": decoded.shape, "sha256": arrays.digest(decoded)}
+    found = {"dtype": arrays.dtype_text(decoded.dtype), "shape": decoded.shape, "sha256": arrays.digest(decoded)}
     layers = h5stz.info(stream).layers
     if len(layers) > 1:
         found["layers"] = [arrays.digest(arrays.with_layers(stream, number)) for number in range(1, len(layers) + 1)]

@@ -194,7 +194,7 @@ MALFORMED = [
     ((104, *full[1:8], 3 | 2 << 16, 0, 2**30, 2, 0), ERROR_SHAPE, "2^63"),
     ((104, *full[1:8], 3 | 1 << 16, 0, 2**31), ERROR_SHAPE, "2^63"),
     ((*full[:8], 0, 8, 9), ERROR_DTYPE, "word 8"),
-    ((*full[:8], 14 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
+    ((*full[:8], 17 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
     ((*full[:8], 3 | 2 << 8 | 2 << 16, 8, 9), ERROR_DTYPE, "word 8"),
     ((*full[:8], 3 | 2 << 16 | 1 << 24, 8, 9), ERROR_DTYPE, "word 8"),
     (full[:-1], ERROR_SHAPE, "axes"),
@@ -268,7 +268,7 @@ def test_pack_refuses_what_parse_would_refuse():
     layout.shape[0] = 2**30 - 1
     assert len(pack(Options(), layout)) == 10
     for field, value, error in [
-        ("dtype", 14, ERROR_DTYPE),
+        ("dtype", 17, ERROR_DTYPE),
         ("dtype", -1, ERROR_DTYPE),
         ("byte_order", 2, ERROR_DTYPE),
         ("rank", 0, ERROR_SHAPE),

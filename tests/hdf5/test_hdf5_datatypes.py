@@ -118,14 +118,41 @@ UNSUITABLE = [
     ("side by side", complex_compound((b"r", b"i"), offsets=(0, 8), size=12)),
     ("side by side", complex_compound((b"r", b"i"), offsets=(4, 0))),
     ("side by side", complex_compound((b"r", b"i"), size=16)),
-    ("half-precision", complex_compound((b"r", b"i"), (f16, f16), (0, 2), 4)),
+    ("floats of 8 or 16 bits", complex_compound((b"r", b"i"), (f16, f16), (0, 2), 4)),
+    ("floats of 8 or 16 bits", complex_compound((b"r", b"i"), (bfloat16, bfloat16), (0, 2), 4)),
     ("12 bits in 2 bytes", partial_integer()),
-    ("bfloat16", bfloat16),
-    ("FP8", float_type(1, (7, 3, 4, 0, 3), 7)),
-    ("FP8", float_type(1, (7, 2, 5, 0, 2), 15)),
+    ("FP8", float_type(1, (7, 4, 3, 0, 4), 3)),
+    ("FP8", float_type(1, (7, 3, 4, 0, 3), 8)),
+    ("FP8", float_type(1, (7, 2, 5, 0, 2), 16)),
+    ("8 exponent and 7 mantissa", float_type(2, (15, 7, 8, 0, 7), 126)),
     ("8 exponent and 23 mantissa", other_bias),
-    ("long double", h5py.h5t.NATIVE_LDOUBLE),
+    ("long double", complex_compound((b"r", b"i"), (h5py.h5t.NATIVE_LDOUBLE,) * 2, (0, 16), 32)),
 ]
+SHORT_FLOATS = {
+    14: ("H5T_FLOAT_BFLOAT16LE_g", bfloat16),
+    15: ("H5T_FLOAT_F8E4M3_g", float_type(1, (7, 3, 4, 0, 3), 7)),
+    16: ("H5T_FLOAT_F8E5M2_g", float_type(1, (7, 2, 5, 0, 2), 15)),
+}
+
+
+@pytest.mark.parametrize("code", SHORT_FLOATS)
+def test_short_floats(file, code):
+    """bfloat16 and FP8, by their fields, in any version of HDF5."""
+    dataset = create_typed(file, SHORT_FLOATS[code][1], short_form(ABSOLUTE, 0.5))
+    assert stored_words(dataset) == full_form(code, False, (4,), ABSOLUTE, 0.5)
+
+
+@pytest.mark.parametrize("code", SHORT_FLOATS)
+def test_short_floats_of_hdf5_2(file, code):
+    dataset = create_typed(file, type_of_hdf5_2(SHORT_FLOATS[code][0]), short_form(ABSOLUTE, 0.5))
+    assert stored_words(dataset) == full_form(code, False, (4,), ABSOLUTE, 0.5)
+
+
+def test_long_doubles_are_pairs_of_integers_without_loss(file):
+    dataset = create_typed(file, h5py.h5t.NATIVE_LDOUBLE)
+    assert stored_words(dataset) == full_form(11, False, (4, 2), LOSSLESS)
+    with pytest.raises((ValueError, OSError, RuntimeError), match=r"h5stz: cannot compress .*long double.* with a bound"):
+        create_typed(file, h5py.h5t.NATIVE_LDOUBLE, short_form(ABSOLUTE, 0.5), name="e")
 
 
 @pytest.mark.parametrize("flags", [OPTIONAL, MANDATORY])
@@ -146,11 +173,7 @@ def type_of_hdf5_2(name, kind=h5py.h5t.TypeFloatID):
 @pytest.mark.parametrize(
     "name, what",
     [
-        ("H5T_FLOAT_BFLOAT16LE_g", "bfloat16"),
-        ("H5T_FLOAT_BFLOAT16BE_g", "bfloat16"),
-        ("H5T_FLOAT_F8E4M3_g", "FP8"),
-        ("H5T_FLOAT_F8E5M2_g", "FP8"),
-        ("H5T_COMPLEX_IEEE_F16LE_g", "half-precision"),
+        ("H5T_COMPLEX_IEEE_F16LE_g", "floats of 8 or 16 bits"),
         ("H5T_NATIVE_LDOUBLE_COMPLEX_g", "long double"),
     ],
 )

@@ -37,7 +37,7 @@ struct Case {
 };
 
 inline size_t numbers_of(const stz_layout& layout) {
-  size_t numbers = layout.dtype >= STZ_C64 ? 2 : 1;
+  size_t numbers = layout.dtype == STZ_C64 || layout.dtype == STZ_C128 ? 2 : 1;
   for (int axis = 0; axis < layout.rank; axis++) numbers *= size_t(layout.shape[axis]);
   return numbers;
 }

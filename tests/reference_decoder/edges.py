@@ -4,11 +4,10 @@ import numpy as np
 
 from reference_decoder.binary_coder import BinaryDecoder, BitModel, Models
 from reference_decoder.conventions import AXES, axes_of, clamp, require
-from reference_decoder.header import NONE
 from reference_decoder.masks import VALID, fill_class
 from reference_decoder.parameters import Parameters
 from reference_decoder.prediction import predict
-from reference_decoder.quantizers import Codes, largest_code, reconstruct, ulp_index
+from reference_decoder.quantizers import Codes, largest_code, reconstruct, rounded, ulp_index
 
 UNIFORM, INTEGER, ULP = range(3)
 LINEAR_ACTIVITY, OTHER_ACTIVITY, CODE_ACTIVITY, MASKED_ACTIVITY = 0, 16, 64, 16
@@ -73,9 +72,7 @@ class EdgeBlock:
         """The sample that a prediction stands for."""
         if self.header.quantizer != UNIFORM:
             return reconstruct(self.header, self.level_number, prediction, Codes(()))[()]
-        if self.header.component == np.float16 and self.header.transform == NONE:
-            return self.real(np.float16(prediction))
-        return prediction
+        return rounded(self.header, prediction)[()]
 
     def distance(self, low, high):
         """0 about the same, 1 not far, 2 far."""

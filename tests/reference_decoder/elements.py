@@ -5,7 +5,7 @@ import struct
 import numpy as np
 
 from reference_decoder.conventions import rint
-from reference_decoder.header import FIXED_POINT, LOGARITHMIC, PALETTE, ULP_FLOAT16
+from reference_decoder.header import FIXED_POINT, LOGARITHMIC, PALETTE, ULP_SHORT
 from reference_decoder.masks import COMMON_NAN, FILL, MINUS_INFINITY, PLUS_INFINITY, PLUS_ZERO
 
 
@@ -54,13 +54,20 @@ def elements(header, samples):
         return header.palette[np.clip(rint(samples), 0, len(header.palette) - 1)].view(component)
     if header.transform == FIXED_POINT:
         return rounded(header.origin + samples.astype(np.float64) * header.delta, component)
+    floats = header.floats
     if header.transform == LOGARITHMIC:
         numbers = np.array([number_of_octaves(float(v)) for v in samples.reshape(-1)]).reshape(samples.shape)
-        return rounded(-numbers if header.negative else numbers, component)
-    if header.transform == ULP_FLOAT16:
-        places = np.clip(rint(samples), -(2**15), 2**15 - 1).astype(np.int16)
-        return np.where(places < 0, places ^ np.int16(0x7FFF), places).view(component)
-    if component.kind == "f":
+        numbers = -numbers if header.negative else numbers
+        if floats.is_short:
+            return floats.words(floats.rounded(np.clip(numbers, -floats.largest, floats.largest))).view(component)
+        return rounded(numbers, component)
+    if header.transform == ULP_SHORT:
+        limits = np.iinfo(f"i{component.itemsize}")
+        places = np.clip(rint(samples), limits.min, limits.max).astype(limits.dtype)
+        return np.where(places < 0, places ^ limits.dtype.type(limits.max), places).view(component)
+    if floats and floats.is_short:
+        return floats.words(floats.rounded(samples.astype(np.float64))).view(component)
+    if floats:
         return samples.astype(component)
     if component == np.uint64:
         return samples.view(np.uint64) ^ np.uint64(2**63)
@@ -74,8 +81,8 @@ def put_masked(header, words, specials, literal_bits):
     words[specials == FILL] = header.fill
     words[specials == COMMON_NAN] = header.common_nan
     words[specials == PLUS_ZERO] = 0
-    for kind, number in ((PLUS_INFINITY, np.inf), (MINUS_INFINITY, -np.inf)):
+    for kind, sign in ((PLUS_INFINITY, 0), (MINUS_INFINITY, 1)):
         if np.any(specials == kind):
-            words[specials == kind] = np.array(number, header.component).view(words.dtype)
+            words[specials == kind] = sign * header.floats.sign | header.floats.first_special
     for place, element_bits in literal_bits.items():
         words[place] = element_bits

@@ -55,8 +55,8 @@ def require_enhancement(header):
         header.mode == 1
         and header.bound > 0
         and header.half_step > 0
-        and header.component.kind == "f"
-        and header.component.itemsize > 2
+        and header.floats is not None
+        and not header.floats.is_short
     )
     plain = header.quantizer == 0 and header.transform == 0 and not header.layers.missing
     require(possible and plain and header.base_level > 0, "an enhancement where there can be none")

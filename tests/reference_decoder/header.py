@@ -24,6 +24,7 @@ from reference_decoder.hierarchy import (
 from reference_decoder.layers import Layers, read_layer_errors, read_layers, require_layers
 from reference_decoder.palette import MOST_VALUES
 from reference_decoder.remainders import Remainders, read_remainders, require_remainders
+from reference_decoder.short_floats import FLOATS, Floats
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this version
@@ -32,11 +33,13 @@ ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, FIELDS, EXACT_SIZE, RE
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
-NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16, PALETTE = range(5)
+NONE, FIXED_POINT, LOGARITHMIC, ULP_SHORT, PALETTE = range(5)
 HALF_STEP, MASKED, PARTIAL, OFFSETS, LEVEL_BOUNDS, LEVEL_BLOCKS, NEGATIVE, LONG_ROWS = (1 << bit for bit in range(8))
 F32, F64, I64 = range(3)
 NEVER_SPLIT = 63
 DTYPES = [None, "f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+DTYPES += ["bfloat16", "float8_e4m3fn", "float8_e5m2"]  # which NumPy has not: their components are words
+WORDS = {"bfloat16": "u2", "float8_e4m3fn": "u1", "float8_e5m2": "u1"}
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Header:
     mode: int
     block_kind: int
     component: np.dtype
+    floats: Floats | None  # of floating-point types
     parts: int
     byte_order: str
     shape: list
@@ -125,17 +129,17 @@ class Header:
         return np.array(self.step, np.uint64).astype(np.int64)
 
 
-def combinations(component):
+def combinations(component, floats):
     """The (samples, quantizer, transform) that are written for elements of a type."""
     palette = (F32, INTEGER, PALETTE)
-    if component.kind != "f":
+    if floats is None:
         samples = F32 if component.itemsize <= 2 else F64 if component.itemsize == 4 else I64
         rounded = set() if samples == I64 else {(samples, UNIFORM, NONE)}
         return {(samples, INTEGER, NONE), palette} | rounded
     samples = F64 if component.itemsize == 8 else F32
     both = {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC), palette}
-    if component.itemsize == 2:
-        return both | {(F32, INTEGER, ULP_FLOAT16)}
+    if floats.is_short:
+        return both | {(F32, INTEGER, ULP_SHORT)}
     return both | {(samples, ULP, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, FIXED_POINT)}
 
 
@@ -150,14 +154,18 @@ def read_header(stream):
     require_version(kind >> 7 == 0 and kind >> 2 & 3 < 3, "kind")
     dtype = reader.integer(1)
     require_version(1 <= dtype & 31 < len(DTYPES) and dtype >> 5 < 2, "type")
-    whole = np.dtype(DTYPES[dtype & 31])
+    name = DTYPES[dtype & 31]
+    whole = np.dtype(WORDS.get(name, name))
     parts = 2 if whole.kind == "c" else 1
     component = np.dtype(f"f{whole.itemsize // 2}") if parts == 2 else whole
+    floats = FLOATS.get(name if name in WORDS else f"{component.kind}{component.itemsize}")
     rank = reader.integer(1)
     require(rank <= 32, "rank")
     shape = [reader.varint() for _ in range(rank)]
     require(math.prod(extent for extent in shape if extent) < 2**56, "extents")
-    header = Header(kind & 3, kind >> 2 & 3, REGIONS if kind >> 5 & 1 else STANDARD, component, parts, "<>"[dtype >> 5], shape)
+    header = Header(
+        kind & 3, kind >> 2 & 3, REGIONS if kind >> 5 & 1 else STANDARD, component, floats, parts, "<>"[dtype >> 5], shape
+    )
     if header.mode:
         header.bound = reader.double()
     require(0 <= header.bound < math.inf, "bound")
@@ -299,7 +307,9 @@ def read_representation(reader, header):
         require_version(header.block_kind == STANDARD, "flags")
         header.block_kind = THROUGHPUT
     header.samples, header.quantizer, header.transform = how & 3, how >> 2 & 3, how >> 4
-    require_version((header.samples, header.quantizer, header.transform) in combinations(header.component), "combination")
+    require_version(
+        (header.samples, header.quantizer, header.transform) in combinations(header.component, header.floats), "combination"
+    )
     header.negative = bool(flags & NEGATIVE)
     require_version(not header.negative or header.transform == LOGARITHMIC, "negative")
     header.half_step = header.bound

@@ -55,7 +55,12 @@ def decode_inside(header, stream, shape, verify, max_error):
     """The array of the base or of a patch of a patched stream."""
     inner = read_header(stream)
     require(inner.form != PATCHED, "a patched stream in a patched one")
-    same_type = (inner.component, inner.parts, inner.byte_order) == (header.component, header.parts, header.byte_order)
+    same_type = (inner.component, inner.floats, inner.parts, inner.byte_order) == (
+        header.component,
+        header.floats,
+        header.parts,
+        header.byte_order,
+    )
     require(same_type and inner.shape == shape, "a patched stream of several types or shapes")
     return decode(stream, verify, max_error)
 

@@ -20,8 +20,10 @@ def possible_kinds(header):
     specials = {LITERAL}
     if header.has_fill:
         specials |= {FILL}
-    if header.component.kind == "f":
-        specials |= {COMMON_NAN, PLUS_INFINITY, MINUS_INFINITY}
+    if header.floats:
+        specials |= {COMMON_NAN}
+    if header.floats and header.floats.has_infinity:
+        specials |= {PLUS_INFINITY, MINUS_INFINITY}
     if header.transform == LOGARITHMIC:
         specials |= {PLUS_ZERO}
     return specials

@@ -11,12 +11,11 @@ MOST_VALUES, LARGEST_DISTANCE = 2**20, 2**63 - 1
 class Places:
     """Components in the order of the numbers, as unsigned integers."""
 
-    def __init__(self, component):
-        self.kind, self.width = component.kind, 8 * component.itemsize
+    def __init__(self, component, floats):
+        self.kind, self.width = "f" if floats else component.kind, 8 * component.itemsize
         self.sign, self.all = 1 << self.width - 1, (1 << self.width) - 1
-        infinity = int(np.array(np.inf, component).view(f"u{component.itemsize}")) if self.kind == "f" else 0
-        self.lowest = self.of(self.sign | infinity - 1) if infinity else 0
-        self.highest = self.of(infinity - 1) if infinity else self.all
+        self.lowest = self.of(self.sign | floats.first_special - 1) if floats else 0
+        self.highest = self.of(floats.first_special - 1) if floats else self.all
 
     def of(self, bits):
         """The place of a component."""
@@ -42,7 +41,7 @@ def read_palette(header, section):
     require(len(section) >= width and check(section[:-width]) == section[-width:], "checksum of the palette")
     coded = section[:-width]
     require(header.palette_count <= most_decisions(len(coded)), "more values than the palette can hold")
-    places, coder = Places(header.component), BinaryDecoder(coded)
+    places, coder = Places(header.component, header.floats), BinaryDecoder(coded)
     zero_bits = coder.number(NumberModel())
     require(zero_bits < places.width, "palette: zero bits")
     changes = coder.bit(BitModel())

@@ -35,8 +35,13 @@ def uniform(header, level, p, code):
     near = p + code.astype(real) * step
     far = (p.astype(np.float64) + code.astype(np.float64) * np.float64(step)).astype(real)
     samples = np.where(np.abs(code) <= (2**21 if header.samples == 0 else 2**50), near, far)
-    if header.component == np.float16 and header.transform == NONE:
-        samples = samples.astype(np.float16).astype(real)
+    return rounded(header, samples)
+
+
+def rounded(header, samples):
+    """Samples that are rounded to a short float, if the elements are that."""
+    if header.floats and header.floats.is_short and header.transform == NONE:
+        return header.floats.rounded(np.asarray(samples, np.float64)).astype(header.real)
     return samples
 
 

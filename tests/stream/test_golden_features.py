@@ -23,7 +23,7 @@ STREAMS = {path.stem: path.read_bytes() for path in sorted(VERSION.glob("*.stz")
 MEASURED = 1000  # bytes: larger streams are decoded without coverage, which takes most of the time
 ALWAYS = "blocks"  # what every stream of blocks has
 
-DTYPES = ("f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16")
+DTYPES = ("f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16", *arrays.SHORT_FLOATS)
 STENCILS = ("standard", "wide", "long")
 REFERENCE = TESTS / "reference_decoder"
 #: Lines that refuse a stream, and those that are run when a module is loaded.
@@ -74,17 +74,18 @@ FEATURES = {
         "check": [ALWAYS],
     },
     ("Header", "1"): {"float16": list(DTYPES)},
+    ("Header", "short float"): {row: ["f2", *arrays.SHORT_FLOATS] for row in ("e, m", "largest number")},
     ("Header", "elements"): {
         "floating-point, absolute bound": [
-            "float16, f32, uniform, none",
+            "short float, f32, uniform, none",
             "float, f32, uniform, none",
             "float, f64, uniform, none",
         ],
         "floating-point, every bit or point-wise bound": ["float, f32, ULP space, none", "float, f64, ULP space, none"],
-        "float16, every bit": ["float16, f32, integer, float16 in ULP space"],
+        "short floats, every bit": ["short float, f32, integer, short float in ULP space"],
         "floating-point on a fixed-point grid": ["float, f32, integer, fixed point", "float, f64, integer, fixed point"],
         "floating-point of one sign, point-wise bound": [
-            "float16, f64, uniform, logarithmic",
+            "short float, f64, uniform, logarithmic",
             "float, f64, uniform, logarithmic",
             "flag negative",
         ],
@@ -94,7 +95,7 @@ FEATURES = {
         "integers of 32 bits": [f"32-bit integers, f64, {quantizer}, none" for quantizer in ("integer", "uniform")],
         "integers of 64 bits": ["64-bit integers, i64, integer, none"],
         "all, few distinct values, any mode": [
-            "float16, f32, integer, palette",
+            "short float, f32, integer, palette",
             "float, f32, integer, palette",
             "32-bit integers, f32, integer, palette",
             "64-bit integers, f32, integer, palette",
@@ -231,7 +232,7 @@ FEATURES = {
         "fixed point": ["transform fixed point"],
         "logarithmic": ["transform logarithmic"],
         "palette": ["transform palette"],
-        "float16 in ULP space": ["transform float16 in ULP space"],
+        "short float in ULP space": ["transform short float in ULP space"],
     },
 }
 

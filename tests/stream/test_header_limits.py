@@ -23,7 +23,7 @@ from support.stream_writer import (
     NONE,
     PALETTE,
     ULP,
-    ULP_FLOAT16,
+    ULP_SHORT,
     UNIFORM,
     Fields,
 )
@@ -119,7 +119,7 @@ def test_what_is_reserved_is_for_a_later_version(fields):
 
 VERSIONS = [(3, version) for version in (1, 2, 127, 128, 130, 255) if version != h5stz.FORMAT_VERSION]
 KINDS = [(4, 2 | 128), (4, 2 | 3 << 2)]
-TYPES = [(5, 0), (5, 14), (5, 31), (5, 2 | 2 << 5)]
+TYPES = [(5, 0), (5, 17), (5, 31), (5, 2 | 2 << 5)]
 
 
 @pytest.mark.parametrize(("place", "byte"), VERSIONS + KINDS + TYPES)
@@ -177,14 +177,15 @@ def test_every_combination_of_samples_quantizer_and_transform(dtype):
         combination: verdict(with_sizes(Fields((20, 30), dtype, representation=combination)))
         for combination in itertools.product(range(4), range(4), range(6))
     }
-    kind, width = dtype[0], Fields((1,), dtype).component_size
+    short = dtype in ("f2", *stream_writer.SHORT_FLOATS)
+    kind, width = "f" if short else dtype[0], Fields((1,), dtype).component_size
     samples = F32 if width < 4 or (kind in "fc" and width == 4) else F64 if kind in "fc" or width == 4 else I64
     expected = {(samples, INTEGER, NONE)} if kind in "iu" else {(samples, UNIFORM, NONE), (F64, UNIFORM, LOGARITHMIC)}
     expected |= {(F32, INTEGER, PALETTE)}
     if kind in "iu" and width <= 4:
         expected |= {(samples, UNIFORM, NONE)}
-    if dtype == "f2":
-        expected |= {(F32, INTEGER, ULP_FLOAT16)}
+    if short:
+        expected |= {(F32, INTEGER, ULP_SHORT)}
     elif kind in "fc":
         expected |= {(samples, ULP, NONE), (F32, INTEGER, FIXED_POINT), (F64, INTEGER, FIXED_POINT)}
     assert {combination for combination, found in verdicts.items() if found is None} == expected

@@ -20,7 +20,7 @@ from support.stream_writer import (
     NONE,
     POINTWISE,
     ULP,
-    ULP_FLOAT16,
+    ULP_SHORT,
     UNIFORM,
     BinaryEncoder,
     Fields,
@@ -53,7 +53,7 @@ def of_two_kinds(fields, kind):
 
 MASKED = {
     "float": Fields((2,), "f4", LOSSLESS, representation=(F32, ULP, NONE), common_nan=0x7FC00001),
-    "half": Fields((2,), "f2", LOSSLESS, representation=(F32, INTEGER, ULP_FLOAT16), common_nan=0x7E01),
+    "half": Fields((2,), "f2", LOSSLESS, representation=(F32, INTEGER, ULP_SHORT), common_nan=0x7E01),
     "octaves": Fields((2,), "f8", POINTWISE, representation=(F64, UNIFORM, LOGARITHMIC), common_nan=0x7FF8000000000001),
     "small integer": Fields((2,), "i2", LOSSLESS, representation=(F32, INTEGER, NONE), common_nan=0),
     "integer": Fields((2,), "u4", LOSSLESS, representation=(F64, INTEGER, NONE), common_nan=0),

@@ -48,6 +48,14 @@ def _rounded(number):
     return np.ldexp(np.longdouble(float(Fraction(number) * Fraction(2) ** shift if shift else number)), -shift)
 
 
+def _finite(numbers):
+    """Which numbers are finite. Types of ml_dtypes have another kind than NumPy's."""
+    if numbers.dtype.kind in "iu":
+        return np.ones(numbers.shape, bool)
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(numbers)
+
+
 def judge(original, decoded, bound, pointwise=False):
     """The Judgement of |x - x'| <= bound (times |x| if `pointwise`) for finite x, and of the bits of all other samples.
 
@@ -56,11 +64,11 @@ def judge(original, decoded, bound, pointwise=False):
     if (decoded.dtype, decoded.shape) != (original.dtype, original.shape):
         return Judgement(f"{original.dtype} {original.shape} became {decoded.dtype} {decoded.shape}")
     x, y = components(original), components(decoded)
-    finite = np.isfinite(x) if x.dtype.kind == "f" else np.ones(x.shape, bool)
+    finite = _finite(x)
     if not np.array_equal(bits(x[~finite]), bits(y[~finite])):
         return Judgement("NaN and infinities must come back bit for bit")
     x, y = x[finite], y[finite]
-    if x.dtype.kind == "f" and not np.isfinite(y).all():
+    if not _finite(y).all():
         return Judgement("a finite sample became NaN or infinite")
     if pointwise and not np.array_equal(np.signbit(x), np.signbit(y)):
         return Judgement("signs must be exact")

@@ -15,7 +15,7 @@ FORMS = "raw", "constant", "blocks", "patched"
 MODES = "lossless", "absolute", "point-wise relative"
 SAMPLES = "f32", "f64", "i64"
 QUANTIZERS = "uniform", "integer", "ULP space"
-TRANSFORMS = "none", "fixed point", "logarithmic", "float16 in ULP space", "palette"
+TRANSFORMS = "none", "fixed point", "logarithmic", "short float in ULP space", "palette"
 FLAGS = "half step", "masked", "partial", "offsets", "level bounds", "level blocks", "negative", "blocks for throughput"
 STENCILS = "standard", "wide", "long"
 KINDS = "valid", "fill value", "common NaN", "+infinity", "-infinity", "literal", "+0"
@@ -116,8 +116,8 @@ def _of_trailer(records, add):
 
 def _of_blocks(found, add):
     """What only the form blocks has."""
-    component = "float16" if found.component.itemsize == 2 else "float"
-    elements = f"{8 * found.component.itemsize}-bit integers" if found.component.kind != "f" else component
+    component = "short float" if found.floats and found.floats.is_short else "float"
+    elements = component if found.floats else f"{8 * found.component.itemsize}-bit integers"
     add(f"{elements}, {SAMPLES[found.samples]}, {QUANTIZERS[found.quantizer]}, {TRANSFORMS[found.transform]}")
     add(f"samples {SAMPLES[found.samples]}")
     add(f"quantizer {QUANTIZERS[found.quantizer]}")

@@ -16,9 +16,10 @@ from support.stream_bytes import varint, with_check, with_crc
 
 F32, F64, I64 = range(3)
 UNIFORM, INTEGER, ULP = range(3)
-NONE, FIXED_POINT, LOGARITHMIC, ULP_FLOAT16, PALETTE = range(5)
+NONE, FIXED_POINT, LOGARITHMIC, ULP_SHORT, PALETTE = range(5)
 LOSSLESS, ABSOLUTE, POINTWISE = range(3)
-DTYPES = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16"]
+SHORT_FLOATS = {"bfloat16": 2, "float8_e4m3fn": 1, "float8_e5m2": 1}  # bytes
+DTYPES = ["f2", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "c8", "c16", *SHORT_FLOATS]
 
 
 @dataclass
@@ -50,6 +51,8 @@ class Fields:
     @property
     def component_size(self):
         """Bytes of a component."""
+        if self.dtype in SHORT_FLOATS:
+            return SHORT_FLOATS[self.dtype]
         return int(self.dtype[1:]) // (2 if self.dtype[0] == "c" else 1)
 
     def bits(self, number):

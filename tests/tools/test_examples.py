@@ -111,6 +111,14 @@ def test_every_example_is_listed_and_runs_in_a_test():
         assert f'{path.name}"' in tests or f'"{path.stem}"' in tests, f"no test runs {name}"
 
 
+@needs_packages("ml_dtypes")
+def test_types_of_machine_learning(tmp_path):
+    output = run_python(tmp_path, "machine_learning_types.py")
+    assert len(numbers(output, "ratio")) == 7 and min(numbers(output, "ratio")) > 1
+    assert max(numbers(output, "largest error")) <= 0.5
+    assert "read by any program: True" in output
+
+
 def test_readme_shows_the_quickstart():
     code = example("quickstart.py").split('"""\n\n', 1)[1]
     assert code in (ROOT / "README.md").read_text()

@@ -72,8 +72,9 @@ bool on_grid(i32 dtype, const std::vector<u64>& numbers) {
 }
 
 bool are_continuous(i32 dtype, const std::vector<u64>& numbers) {
-  const int mantissa = mantissa_bits(dtype), width = 8 * int(component_size(dtype));
-  const u64 infinite = ((u64(1) << (width - 1 - mantissa)) - 1) << mantissa, magnitude = ~u64(0) >> (65 - width);
+  const FloatFormat format = float_format(dtype);
+  const int width = 8 * int(component_size(dtype));
+  const u64 infinite = format.first_special(), magnitude = format.sign() - 1;
   std::vector<u64> sorted = numbers;
   std::sort(sorted.begin(), sorted.end());
   size_t distinct = 0, run = 0;

@@ -6,6 +6,7 @@
 #include "base/pseudo_random.h"
 #include "base/rough_log2.h"
 #include "coding/quantize.h"
+#include "coding/short_floats.h"
 #include "format/convert.h"
 #include "format/palette.h"
 
@@ -21,11 +22,12 @@ constexpr double least_bits_saved = 0.5;  // per sample, as estimated from some 
 template <class S>
 struct BitsOfSample {
   const i32 dtype;
-  const bool floating = is_floating(dtype), half = floating && component_size(dtype) == 2;
+  const bool floating = is_floating(dtype), is_short = is_short_float(dtype);
+  const FloatFormat format = float_format(dtype);
   const u64 mask = ~u64(0) >> (64 - 8 * component_size(dtype)), flip = dtype == STZ_U64 ? u64(1) << 63 : 0;
   u64 operator()(S v) const {
     if constexpr (std::is_floating_point_v<S>)
-      if (floating) return half ? half_from_double(double(v)) : sample_bits(v);
+      if (floating) return is_short ? short_from_double(format, double(v)) : sample_bits(v);
     return (u64(i64(v)) ^ flip) & mask;
   }
 };

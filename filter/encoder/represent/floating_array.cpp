@@ -11,10 +11,9 @@ namespace {
 // The distance between adjacent numbers of the dtype near v.
 double unit_in_last_place(double v, i32 dtype) {
   if (v == 0) return 0;
-  const size_t width = component_size(dtype);
-  const int mantissa = mantissa_bits(dtype), smallest = width == 2 ? -24 : width == 4 ? -149 : -1074;
+  const FloatFormat format = float_format(dtype);
   const int exponent = int(bit_cast_to<u64>(v) >> 52 & 0x7ff) - 1023;  // -1023 for subnormal numbers, which are then at `smallest`
-  const int e = std::max(smallest, exponent - mantissa);
+  const int e = std::max(format.smallest(), exponent - format.mantissa_bits);
   return e >= -1022 ? bit_cast_to<double>(u64(e + 1023) << 52) : bit_cast_to<double>(u64(1) << (e + 1074));
 }
 
@@ -78,9 +77,9 @@ template <class S>
 Plan<S> FloatingArray<S>::lossless() const {
   Header o = header_;
   o.step = 1;
-  if (a_.layout.dtype == STZ_F16) {
+  if (is_short_float(a_.layout.dtype)) {
     o.quantizer = QuantizerKind::integer;
-    o.transform = Transform::ulp_float16;
+    o.transform = Transform::ulp_short;
     return {o, request_, load_samples<S>(a_, o, *masks_), masks_, 0.5};
   }
   o.quantizer = QuantizerKind::ulp;
@@ -92,7 +91,7 @@ template <class S>
 std::optional<Plan<S>> FloatingArray<S>::ulp_steps() const {
   Header o = header_;
   const double ulps = o.bound * (sizeof(S) == 4 ? 8388608.0 : 4503599627370496.0);
-  if (a_.layout.dtype == STZ_F16 || ulps < 1) return {};
+  if (is_short_float(a_.layout.dtype) || ulps < 1) return {};
   o.quantizer = QuantizerKind::ulp;
   o.step = 2 * u64(std::min(ulps, sizeof(S) == 4 ? 1e9 : 1e18)) + 1;
   return Plan<S>(o, request_, samples_, masks_, ulp_ * double(o.step));
@@ -101,8 +100,7 @@ std::optional<Plan<S>> FloatingArray<S>::ulp_steps() const {
 // Masks zeros, numbers whose own ulp exceeds the bound, and numbers that would be decoded to the fill value. Finds the signs of the others.
 template <class S>
 Masks FloatingArray<S>::masks_of_logarithms(const Header& l, bool& positive, bool& negative) const {
-  const size_t width = component_size(a_.layout.dtype);
-  const double smallest = width == 2 ? 6.103515625e-05 : width == 4 ? 1.1754943508222875e-38 : 2.2250738585072014e-308;
+  const double smallest = bit_cast_to<double>(u64(float_format(a_.layout.dtype).smallest_normal() + 1023) << 52);
   const double fill = l.has_fill ? number_of(a_.layout.dtype, l.fill) : 0, next_to_fill = __builtin_fabs(fill) * 2e-12;
   Masks masks = *masks_;
   if (masks.specials.empty()) masks.specials.resize(n_);
@@ -144,7 +142,7 @@ std::optional<Plan<double>> FloatingArray<S>::logarithmic() const {
 
 template <class S>
 std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::fixed_point() const {
-  if (a_.layout.dtype == STZ_F16) return {};
+  if (is_short_float(a_.layout.dtype)) return {};
   const auto grid = find_fixed_point_grid(header_, samples_, masks_->specials_or_null(), n_);
   if (!grid || grid->largest >= i64(1) << 50) return {};
   FixedPoint found{header_};

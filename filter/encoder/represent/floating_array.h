@@ -22,7 +22,7 @@ class FloatingArray {
   Plan<S> uniform() const;
   // Multiples of a step that are coded within less than half of it: format/remainders.h.
   Plan<S> multiples(const Remainders& remainders) const;
-  // Every bit: float16 numbers as integers, others in ULP space.
+  // Every bit: short floats as integers, others in ULP space.
   Plan<S> lossless() const;
   // Steps in ULP space, which keep a point-wise relative bound of numbers of any sign. Nothing if the bound is less than a unit.
   std::optional<Plan<S>> ulp_steps() const;

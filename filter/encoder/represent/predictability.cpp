@@ -23,7 +23,7 @@ class Numbers {
   Sampled at(u64 element, int part) const {
     const u64 bits = a_.bits(element, part), sign = u64(1) << (width_ - 1), magnitude = bits & (sign - 1);
     const i64 place = bits & sign ? -i64(magnitude) - 1 : i64(magnitude);
-    const i32 dtype = a_.width == 2 ? STZ_F16 : a_.width == 4 ? STZ_F32 : STZ_F64;
+    const i32 dtype = a_.layout.dtype;
     const double value = number_of(dtype, bits);
     const double next = number_of(dtype, (magnitude >> mantissa_ << mantissa_) + 1),
                  first = number_of(dtype, magnitude >> mantissa_ << mantissa_);

@@ -12,6 +12,7 @@ import numpy as np
 
 from h5stz import _core, patterns
 from h5stz.analysis.comparing import Comparison, compared
+from h5stz.elements import is_floating
 from h5stz.errors import HDF5_ERRORS, StzError
 from h5stz.hdf5 import missing_numbers, tree_contents
 from h5stz.hdf5.named_datasets import link_of_pattern
@@ -110,10 +111,17 @@ def _why_not(before: h5py.Dataset, after: h5py.Dataset) -> str:
     """The reason why two datasets cannot be compared; "" if they can."""
     if before.shape is None or before.shape != after.shape:
         return f"not compared: the shapes are {before.shape} and {after.shape}"
-    kinds = {each.dtype.kind if has_numpy_type(each) else "?" for each in (before, after)}
+    kinds = {_kind(each) for each in (before, after)}
     if not kinds <= set("iufbc") or (len(kinds) > 1 and "c" in kinds):
         return f"not compared: {dtype_text(before)} and {dtype_text(after)}"
     return "" if before.size else "not compared: there is no sample"
+
+
+def _kind(dataset: h5py.Dataset) -> str:
+    """The kind of a dataset's dtype: "f" for bfloat16 and float8 too, "?" without a type of NumPy."""
+    if not has_numpy_type(dataset):
+        return "?"
+    return "f" if is_floating(dataset.dtype) else dataset.dtype.kind
 
 
 def missing(original: object, other: object) -> list[float]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.ma  # now, not within a call
 import numpy.typing as npt
 
-from h5stz import _core, slabs
+from h5stz import _core, elements, slabs
 from h5stz.counts import counted
 from h5stz.elements import Array, DType, is_masked
 from h5stz.errors import StzError, StzTypeError
@@ -106,9 +106,23 @@ def compared(one: ArraySource, other: ArraySource, missing: Sequence[float], add
 def _source(data: ArraySource | npt.ArrayLike) -> ArraySource:
     source = cast(ArraySource, data if slabs.is_array_like(data) else np.asarray(data))
     kind = np.dtype(source.dtype).kind
+    if elements.is_short_float(np.dtype(source.dtype)):
+        return _Exact(source)
     if kind not in "iufbc":
         raise StzTypeError(f"compare() needs numbers, not {described(source.dtype)}", _DTYPE)
     return _Parts(source) if kind == "c" else source
+
+
+class _Exact:
+    """bfloat16 or float8 as float32, which holds them exactly."""
+
+    def __init__(self, source: ArraySource) -> None:
+        self._source = source
+        self.shape, self.chunks = source.shape, getattr(source, "chunks", None)
+        self.dtype: DType = np.dtype(np.float32)
+
+    def __getitem__(self, box: Box) -> Array:
+        return elements.exact_numbers(slabs.piece(self._source, box))
 
 
 class _Parts:

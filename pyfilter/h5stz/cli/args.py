@@ -128,6 +128,6 @@ def _resolved(given: dict[str, Any], chunks: tuple[int, ...] | None) -> STZ:
 
 def _dtype(text: str | None) -> np.dtype[Any] | None:
     try:
-        return None if text is None else np.dtype(text)
+        return None if text is None else elements.as_dtype(text)
     except TypeError as error:
         raise StzError(f"--dtype {text}: {error}", _core.ERROR_CODES["STZ_ERROR_DTYPE"]) from None

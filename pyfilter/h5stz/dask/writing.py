@@ -23,6 +23,7 @@ from h5stz.errors import StzError, StzTypeError
 from h5stz.files.chunk_compressors import codec_of, connected
 from h5stz.hdf5.chunk_codec import ChunkCodec
 from h5stz.hdf5.file_kinds import refuse_address
+from h5stz.hdf5.short_floats import creation_type, typed
 from h5stz.new_files import written_directly
 from h5stz.options import bounds
 from h5stz.options.chunks import GOOD, suggest_chunks
@@ -134,11 +135,11 @@ def _stored(
     shape = _chunks_of(array, options.pop("chunks", None))
     blocks = _aligned(array, shape)
     stz = _resolved(array, options, shape)
-    arguments = {"shape": array.shape, "dtype": array.dtype, "chunks": shape, **creation}
+    arguments = {"shape": array.shape, "dtype": creation_type(array.dtype), "chunks": shape, **creation}
     made = parent.create_dataset(name, **arguments, **stz)
     try:
         with Meter(progress, made.nbytes).share(str(made.name), made.nbytes) as add:
-            _write(made, blocks, stz.resolved.settings.fill, client, add)
+            _write(typed(made), blocks, stz.resolved.settings.fill, client, add)
     except BaseException as error:
         on_error(made, error)
         raise

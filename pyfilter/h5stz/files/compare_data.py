@@ -15,7 +15,7 @@ from typing import TypeAlias
 import h5py
 import numpy as np
 
-from h5stz import _core
+from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import HDF5_ERRORS, StzError, StzMemoryError
 from h5stz.files.chunk_compressors import codec_of
@@ -133,7 +133,7 @@ def within(
 
 def _unchanged(x: Array, settings: Settings) -> Array:
     """Which numbers must keep their bits."""
-    exact = ~np.isfinite(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool)
+    exact = ~np.isfinite(x) if elements.is_floating(x.dtype) else np.zeros(x.shape, bool)
     if settings.fill is not None:
         exact |= _bits(x) == settings.fill
     return exact
@@ -144,7 +144,7 @@ def _clear_error(x: Array, y: Array, settings: Settings) -> float | None:
 
     A difference has a relative rounding error of 2^-53, far less than what _CLEARLY leaves.
     """
-    if settings.mode == _core.MODES["lossless"] or x.dtype.itemsize > (8 if x.dtype.kind == "f" else 4):
+    if settings.mode == _core.MODES["lossless"] or x.dtype.itemsize > (8 if elements.is_floating(x.dtype) else 4):
         return None
     by_size = settings.mode == _core.MODES["pointwise_relative"]
     if settings.fill is None and not by_size:

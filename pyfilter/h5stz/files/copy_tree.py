@@ -23,6 +23,7 @@ from h5stz import slabs
 from h5stz.elements import Array
 from h5stz.errors import HDF5_ERRORS
 from h5stz.hdf5 import calls, raw_values, unknown_links
+from h5stz.hdf5.objects import as_dataset
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.unreadable import is_of_hdf5, of_part
 
@@ -170,7 +171,7 @@ class _Copy:
             h5py.h5g.create(made, name, properties, _group_properties(item))
         elif isinstance(item, h5py.h5t.TypeID):
             self._named_type(item, place)
-        elif not self.store(h5py.Dataset(item), place, self.type_of(item)):
+        elif not self.store(as_dataset(item), place, self.type_of(item)):
             self._dataset(item, group, path, place)
         self._remember(item, path)
         if comment := group.get_comment(name):

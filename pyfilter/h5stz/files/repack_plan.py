@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 import h5py
 
-from h5stz import _core, patterns
+from h5stz import _core, elements, patterns
 from h5stz.counts import counted
 from h5stz.elements import DType
 from h5stz.errors import HDF5_ERRORS, StzError
@@ -25,6 +25,7 @@ from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.hdf5.named_datasets import no_dataset_like
 from h5stz.hdf5.objects import Lost, datasets, has_numpy_type, identity, name_of
+from h5stz.hdf5.short_floats import ShortFloats, short_float_of
 from h5stz.hdf5.tree_contents import Contents
 from h5stz.options.bounds import NoRangeError, RangeError
 from h5stz.options.chunks import GOOD, suggest_chunks
@@ -183,7 +184,7 @@ class Plan:
         most = 0 if dataset.dtype.kind == "c" else 1  # that the codec keeps
         if not exact and len(missing) > most and len(missing := occurring(dataset, missing)) > most:
             return Decision("missing values")
-        if missing and dataset.dtype.kind in "iuf":
+        if missing and (dataset.dtype.kind in "iu" or elements.is_floating(dataset.dtype)):
             options["fill_value"] = missing[0]
         try:
             return self._with_options(dataset, options)
@@ -273,6 +274,8 @@ def check_options(options: Options | None) -> None:
 
 def _has_numbers(dataset: h5py.Dataset) -> bool:
     """True if NumPy and the codec support the type of a dataset, and the filter accepts it as HDF5 stores it."""
+    if short_float_of(dataset):
+        return isinstance(dataset, ShortFloats)  # else ml_dtypes is missing
     if not has_numpy_type(dataset):
         return False
     dtype = dataset.dtype

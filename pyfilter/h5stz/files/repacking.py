@@ -275,5 +275,8 @@ def _create(dataset: h5py.Dataset, place: Place, stored_type: h5py.h5t.TypeID, d
     properties.set_chunk(decision.chunks)
     properties.set_alloc_time(h5py.h5d.ALLOC_TIME_INCR)
     assert decision.options is not None
-    properties.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, decision.options.filter_options)
+    words = decision.options.filter_options
+    if stored_type.get_class() == h5py.h5t.OPAQUE:  # of bfloat16 or float8, which only client data with the type say
+        words = decision.options.resolved.settings.full_cd_values(dataset.dtype, decision.chunks)
+    properties.set_filter(_core.FILTER_ID, h5py.h5z.FLAG_MANDATORY, words)
     return h5py.h5d.create(group, name, stored_type, dataset.id.get_space(), properties, link)

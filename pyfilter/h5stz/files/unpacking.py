@@ -19,7 +19,8 @@ from h5stz.files.repack_plan import Rule
 from h5stz.files.replacing import replaced
 from h5stz.hdf5.file_kinds import is_netcdf3, opened_file, path_to_read, refuse_address
 from h5stz.hdf5.named_datasets import no_dataset_like
-from h5stz.hdf5.objects import Identity, dataset_at, hard_links, identity, name_of
+from h5stz.hdf5.objects import Identity, as_dataset, dataset_at, hard_links, identity, name_of
+from h5stz.hdf5.short_floats import made_like
 from h5stz.hdf5.written_parts import written_boxes
 from h5stz.options.stz import client_data
 from h5stz.progress import Meter, Progress
@@ -104,7 +105,7 @@ def _chosen(file: h5py.File, rule: Rule) -> dict[Identity, int]:
         raise no_dataset_like(file, rule.pattern, list(paths))
     for path in named:
         try:
-            stored = h5py.Dataset(paths[path])
+            stored = as_dataset(paths[path])
             if client_data(stored) is not None:
                 found[identity(stored)] = stored.nbytes
         except HDF5_ERRORS as error:
@@ -129,7 +130,7 @@ def _write(
     access.set_chunk_cache(
         1, 0, 0
     )  # each box is whole chunks; and what waited to be written when the disk is full, HDF5 would crash on
-    made = h5py.Dataset(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link, access))
+    made = made_like(h5py.h5d.create(group, name, stored_type, stored.id.get_space(), properties, link, access), stored)
     memory = Memory()
     for box in written_boxes(slab_extents(stored, STORED_BYTES), stored):
         part = np.asarray(memory.piece(stored, box))

@@ -171,7 +171,7 @@ def _lines_of_file(file: h5py.File, name: str, threads: int, progress: Progress 
                 found.note(h5py.Group(item))
             elif (key := objects.identity_if_whole(item) or path) not in known:
                 known.add(key)
-                found.note(h5py.Dataset(item))
+                found.note(objects.as_dataset(item))
         except HDF5_ERRORS as error:
             note_lost(path, error)
     yield from lost.values()

@@ -45,13 +45,16 @@ def fill_of_options(dataset: h5py.Dataset) -> int | float | None:
     """The fill value in the h5stz options of a dataset, or None."""
     if client_data(dataset) is None:
         return None
-    bits = STZ.from_dataset(dataset).resolved.settings.fill
-    return None if bits is None else elements.fill_number(bits, dataset.dtype)
+    return STZ.from_dataset(dataset).fill_value
+
+
+def _is_real(dataset: h5py.Dataset) -> bool:
+    return dataset.dtype.kind in "iu" or elements.is_floating(dataset.dtype)
 
 
 def _held(number: int | float, dataset: h5py.Dataset) -> int | float | None:
     """The number as the dataset stores it; None if it cannot."""
-    if dataset.dtype.kind not in "iuf":
+    if not _is_real(dataset):
         return number
     try:
         bits = elements.fill_bits(number, dataset.dtype)
@@ -73,7 +76,7 @@ def occurring(dataset: h5py.Dataset, numbers: Sequence[int | float]) -> list[int
 
 def has_other_marker(dataset: h5py.Dataset, fill: int | float) -> bool:
     """True if numbers other than the fill value look like missing values. They would enlarge a relative bound."""
-    if dataset.dtype.kind not in "iuf":
+    if not _is_real(dataset):
         return False
     bits = elements.fill_bits(fill, dataset.dtype)
     scan = Scan(dataset, exact=True)

@@ -81,7 +81,7 @@ def _datasets_below(group: h5py.h5g.GroupID) -> list[h5py.Dataset]:
     for name, link in objects.links_of(group):
         if link.type == h5py.h5l.TYPE_HARD:
             item = h5py.h5o.open(group, name)
-            found += [h5py.Dataset(item)] if isinstance(item, h5py.h5d.DatasetID) else []
+            found += [objects.as_dataset(item)] if isinstance(item, h5py.h5d.DatasetID) else []
     return found
 
 

@@ -16,6 +16,7 @@ import h5py.h5l
 import h5py.h5o
 
 from h5stz.errors import HDF5_ERRORS
+from h5stz.hdf5.short_floats import ShortFloats, typed
 from h5stz.type_words import named
 from h5stz.unreadable import of_part
 
@@ -53,9 +54,14 @@ def name_of(item: Any) -> str:
     return text(h5py.h5i.get_name(item.id) or b"")
 
 
+def as_dataset(identifier: h5py.h5d.DatasetID) -> h5py.Dataset:
+    """A dataset of h5py, with the dtype of ml_dtypes if it has one."""
+    return typed(h5py.Dataset(identifier))
+
+
 def dataset_at(file: h5py.File, path: str) -> h5py.Dataset:
     """The dataset at a path, which must exist."""
-    return h5py.Dataset(h5py.h5o.open(file.id, encoded(path)))
+    return as_dataset(h5py.h5o.open(file.id, encoded(path)))
 
 
 def found_dataset(file: h5py.Group, path: str) -> h5py.Dataset | None:
@@ -64,7 +70,7 @@ def found_dataset(file: h5py.Group, path: str) -> h5py.Dataset | None:
         found = h5py.h5o.open(file.id, encoded(path))
     except (KeyError, ValueError, OSError, RuntimeError):
         return None
-    return h5py.Dataset(found) if isinstance(found, h5py.h5d.DatasetID) else None
+    return as_dataset(found) if isinstance(found, h5py.h5d.DatasetID) else None
 
 
 def is_there(group: h5py.Group, path: str) -> bool:
@@ -137,7 +143,7 @@ def datasets(file: h5py.File, lost: Lost | None = None) -> list[h5py.Dataset]:
     found: dict[Identity | str, h5py.Dataset] = {}
     for path, item, _ in hard_links(file, lost):
         if isinstance(item, h5py.h5d.DatasetID):
-            found.setdefault(identity_if_whole(item) or path, h5py.Dataset(item))
+            found.setdefault(identity_if_whole(item) or path, as_dataset(item))
     return list(found.values())
 
 
@@ -152,6 +158,8 @@ def attribute(item: Any, name: str | bytes) -> Any:
 
 def has_numpy_type(dataset: h5py.Dataset) -> bool:
     """True if NumPy has the type of a dataset and HDF5 converts to it, which it does not for all bit-fields."""
+    if isinstance(dataset, ShortFloats):
+        return True
     try:
         return h5py.h5t.find(dataset.id.get_type(), h5py.h5t.py_create(dataset.dtype)) is not None
     except (TypeError, ValueError, KeyError, RuntimeError):

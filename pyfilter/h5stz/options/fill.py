@@ -65,7 +65,7 @@ class Scan:
     def _pieces(self) -> Iterator[Array]:
         for piece in slabs.slabs(self.source):
             if elements.is_masked(piece) and np.ma.getmask(piece).any():
-                number = piece.fill_value.item()
+                number = math.nan if elements.is_short_float(piece.dtype) else piece.fill_value.item()
                 self._mask_fills.add(number if number == number else math.nan)  # one NaN, which a set tells by its identity
             yield piece
 

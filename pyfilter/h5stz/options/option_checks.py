@@ -104,13 +104,15 @@ def checked_bound(numbers_given: Mapping[str, object], lossless: object) -> tupl
     return name, bound
 
 
-def checked_dtype(data: ArraySource | None, dtype: npt.DTypeLike | None) -> DType | None:
-    """The dtype of the dataset, which must be compressible; None if it is unknown."""
-    if data is not None and dtype is not None and np.dtype(dtype) != data.dtype:
-        raise StzTypeError(f"dtype={np.dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
-    if data is None and dtype is None:
+def checked_dtype(data: ArraySource | None, dtype: npt.DTypeLike | None, lossless: bool) -> DType | None:
+    """The dtype of the dataset, which must be compressible; None if it is unknown, or only bytes for the core."""
+    if data is not None and dtype is not None and elements.as_dtype(dtype) != data.dtype:
+        raise StzTypeError(f"dtype={elements.as_dtype(dtype)} differs from that of data, {data.dtype}: leave dtype out", _DTYPE)
+    if dtype is None and data is None:
         return None
-    dataset_dtype: DType = np.dtype(dtype) if data is None else np.dtype(data.dtype)
+    dataset_dtype: DType = np.dtype(data.dtype) if data is not None else elements.as_dtype(cast(npt.DTypeLike, dtype))
+    if lossless and elements.is_long_double(dataset_dtype):
+        return None
     elements.storage_dtype(dataset_dtype)
     return dataset_dtype
 

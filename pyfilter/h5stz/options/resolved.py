@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from h5stz import _core, elements
 from h5stz.elements import DType
 from h5stz.errors import StzError
@@ -68,8 +66,10 @@ class Resolved:
         return line
 
 
-def bound_for(kind: str, number: float, dtype: DType, integers: int) -> tuple[str, float]:
-    """The bound for data of this dtype: integers are lossless unless integers="lossy", bool always is."""
+def bound_for(kind: str, number: float, dtype: DType | None, integers: int) -> tuple[str, float]:
+    """The bound for data of this dtype: integers are lossless unless integers="lossy", bool always is. None: not known."""
+    if dtype is None:
+        return kind, number
     storage = elements.storage_dtype(dtype).kind
     if storage in "iu" and (dtype.kind == "b" or not integers):
         return "lossless", 0.0
@@ -104,7 +104,7 @@ def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -
         instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
         raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
     dtype = others["dtype"]
-    dataset_dtype = None if dtype is None else np.dtype(dtype)
+    dataset_dtype = None if dtype is None else elements.as_dtype(dtype)
     code = 0 if dataset_dtype is None else elements.element_type(elements.storage_dtype(dataset_dtype))[0]
     meaning, code = _core.parse_text(text, code)
     if dataset_dtype is None and code:

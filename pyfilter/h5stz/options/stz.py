@@ -210,9 +210,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: pass it as data, {asked}, data=array", _ARGUMENT)
         bounded_integers = checked_option("integers", integers)
-        dataset_dtype = checked_dtype(source, dtype)
-        if dataset_dtype is not None:
-            kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
+        dataset_dtype = checked_dtype(source, dtype, kind == "lossless")
+        source = None if dataset_dtype is None else source
+        kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
         measured = kind in MEASURED
         settings = _without_data(kind, number, given, None if source is None else len(source.shape))
         self._look_at_chunks(chunks, dataset_dtype, source)
@@ -258,7 +258,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         except (TypeError, OverflowError):
             raise StzError("filter_options must be integers from 0 to 4294967295", _ARGUMENT) from None
         settings = settings_of(meaning)
-        dataset_dtype = None if dtype is None else elements.storage_dtype(dtype)
+        dataset_dtype = None if dtype is None or "dtype" in meaning else elements.storage_dtype(dtype)
         if "dtype" in meaning and "byte_order" in meaning:
             dataset_dtype = elements.dtype_of(meaning["dtype"], meaning["byte_order"])
         if settings.fill is not None and dataset_dtype is None:
@@ -318,7 +318,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         mode = elements.name_of(_core.MODES, settings.mode)
         config: dict[str, Any] = {"lossless": True} if mode == "lossless" else {mode: settings.bound}
         if self.resolved.dtype is not None and settings.fill is not None:
-            config |= {"fill_value": self.fill_value, "dtype": self.resolved.dtype.str}
+            config |= {"fill_value": self.fill_value, "dtype": elements.text_of(self.resolved.dtype)}
         if settings.layer_bounds:
             config["layer_bounds"] = settings.layer_bounds
         numbers = {name: getattr(settings, name) for name in _core.OPTIONS}

@@ -20,6 +20,7 @@ from h5stz import _core, elements
 from h5stz.elements import Array
 from h5stz.errors import StzReadError, StzTypeError
 from h5stz.hdf5 import calls
+from h5stz.hdf5.short_floats import hdf5_type
 from h5stz.reading.reasons import Reason
 from h5stz.unreadable import naming_index
 from h5stz.waiting import cached_property
@@ -173,7 +174,7 @@ def reason_of_form(dataset: h5py.Dataset) -> Reason | None:
     except StzTypeError:
         return Reason("STZ_H5_TYPE")
     if dataset.dtype.kind != "c":  # HDF5 has several types for complex numbers; the header of each stream decides
-        if not dataset.id.get_type().equal(h5py.h5t.py_create(dataset.dtype, logical=True)):
+        if not dataset.id.get_type().equal(hdf5_type(dataset.dtype)):
             return Reason("STZ_H5_TYPE")
     return None
 

@@ -11,6 +11,7 @@ import numpy as np
 from h5stz import _core
 from h5stz.elements import Array
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5.short_floats import ShortFloats, short_float_of
 from h5stz.limits import refuse_larger
 from h5stz.options.option_checks import all_cores
 from h5stz.progress import Add, Meter, Progress, unwanted
@@ -35,9 +36,9 @@ def read(
 ) -> Any:
     """Reads a dataset, or a part of it, with all processors: ``dataset[selection]`` (docs/parallel.md).
 
-    The values are those of ``dataset[selection]``. HDF5 decodes one chunk after the other. Here, threads decode several chunks
-    at a time, straight into the result. HDF5 reads datasets without h5stz or with other filters, and files that are open for
-    writing.
+    The values are those of ``dataset[selection]``; bfloat16 and float8 are arrays of ml_dtypes (docs/options.md#types). HDF5
+    decodes one chunk after the other. Here, threads decode several chunks at a time, straight into the result. HDF5 reads
+    datasets without h5stz or with other filters, and files that are open for writing.
 
     Args:
         dataset: h5py.Dataset.
@@ -68,6 +69,8 @@ def read(
         raise StzTypeError(f"dataset is of type {given}: give an h5py.Dataset, such as file['name']", _ARGUMENT)
     if not dataset.id.valid:
         raise StzError("the file of the dataset was closed: open it again", _ARGUMENT)
+    if short := short_float_of(dataset):
+        dataset = ShortFloats(dataset.id, short)
     try:
         selected = None if dataset.shape is None else parse(selection, dataset.shape)
     except StzTypeError:

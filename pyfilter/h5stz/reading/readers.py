@@ -136,6 +136,8 @@ class ChunkReader:
         """
         info = self.info
         held = elements.dtype_of(info["dtype"], info["byte_order"])
+        if elements.is_long_double(dtype):  # stored as pairs of integers
+            shape, dtype = (*shape, 2), np.dtype(f"{dtype.str[0]}u8")
         # Integers with and without sign share their bits: so HDF5 reads them, and so bool is stored.
         kinds = {dtype.kind.replace("b", "u").replace("i", "u"), held.kind.replace("i", "u")}
         same = len(kinds) == 1 and held.itemsize == dtype.itemsize and held.isnative == dtype.isnative

@@ -57,7 +57,9 @@ def store(dataset: h5py.Dataset, samples: Samples, plain: Plain | None, threads:
 
 def _converts_alike(given: DType, stored: DType) -> bool:
     """True if NumPy converts samples as HDF5 does. HDF5 limits integers to the range of the type."""
-    if given.kind in "fiu" and stored.kind in "fiu":
+    if elements.is_short_float(stored):
+        return elements.is_floating(given)
+    if given.kind in "fiu" and stored.kind in "fiu" and not elements.is_short_float(given):
         return given.kind == stored.kind == "f" or np.can_cast(given, stored)
     return bool(given.newbyteorder("=") == stored.newbyteorder("="))
 
@@ -82,7 +84,8 @@ def plain_of(samples: Samples, fill: int | None, given: object) -> Plain | None:
         return None
 
     def plain(part: Array) -> Array:
-        if fill is None and isinstance(given, (float, np.floating)):  # NaN or infinite, of which the bits say nothing
+        # NaN or infinite, of which the bits say nothing
+        if fill is None and isinstance(given, (float, np.floating)) and not elements.is_short_float(part.dtype):
             part = np.ma.array(part, copy=False, fill_value=given)
         return elements.stored(part, fill).view(part.dtype)
 

@@ -16,6 +16,7 @@ from h5stz import _core, elements
 from h5stz.dask.writing import write_array
 from h5stz.elements import DType
 from h5stz.errors import StzError, StzTypeError
+from h5stz.hdf5.short_floats import creation_type, typed
 from h5stz.options.chunks import suggest_chunks
 from h5stz.options.option_checks import all_cores, check_creation
 from h5stz.options.resolved import MEASURED
@@ -99,18 +100,18 @@ def write(
             arguments["fillvalue"] = options.get("fill_value") or None
         array = data if dtype is None else data.astype(dtype)
         return _written_by_dask(parent, name, array, arguments, {**options, "chunks": chunks}, progress, count)
-    samples = Samples(data, None if dtype is None else np.dtype(dtype))
-    stored = samples.dtype if dtype is None else np.dtype(dtype)
+    samples = Samples(data, None if dtype is None else elements.as_dtype(dtype))
+    stored = samples.dtype if dtype is None else elements.as_dtype(dtype)
     shape = _chunks_of(samples, stored, chunks, maxshape, options.get("append_axis"))
     stz = _stz(samples, stored, shape, options, count)
     if samples.is_masked and arguments["fillvalue"] is None:
         given = options.get("fill_value") or None  # NaN, of which the options say nothing
         arguments["fillvalue"] = given if stz.fill_value is None else stz.fill_value  # so that readers find masked samples
-    made = parent.create_dataset(name, samples.shape, stored, chunks=shape, **arguments, **stz)
+    made = parent.create_dataset(name, samples.shape, creation_type(stored), chunks=shape, **arguments, **stz)
     try:
         plain = plain_of(samples, stz.resolved.settings.fill, options.get("fill_value"))
         with Meter(progress, made.nbytes).share(str(made.name), made.nbytes) as add:
-            store(made, samples, plain, count, add)
+            store(typed(made), samples, plain, count, add)
     except BaseException as error:
         _remove(made, error)
         raise
@@ -144,7 +145,7 @@ def _chunks_of(samples: Samples, dtype: DType, chunks: object, maxshape: object,
     shape = samples.shape
     if not shape:
         raise StzError("a single number has no chunks: write it with parent[name] = number", _ARGUMENT)
-    if dtype.kind != "V":  # HDF5 knows complex numbers among the structures
+    if dtype.names is None and not elements.is_long_double(dtype):  # HDF5 knows complex numbers among the structures
         elements.storage_dtype(dtype)
     if not prod(shape) and maxshape is None:
         raise StzError(
@@ -182,7 +183,7 @@ def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: Codin
     if given.get("fill_value") is not None:
         given["dtype"] = dtype
     stz = STZ(**given)
-    may_train = samples.in_memory and dtype == samples.dtype and dtype.kind != "V"
+    may_train = samples.in_memory and dtype == samples.dtype and dtype.names is None and not elements.is_long_double(dtype)
     return stz.trained(samples.source, chunks, threads=threads) if may_train else stz
 
 
