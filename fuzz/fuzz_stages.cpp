@@ -1,10 +1,11 @@
 // Fuzz target: the stages of the codec by themselves, with what a valid caller may pass: arbitrary bytes to decode, or arbitrary values to
 // write and read back. The first byte selects the stage: code streams (code_stages.h), the binary coder, parameters of parity classes,
-// masks of a block, palettes, records of a header.
+// masks of a block, palettes, records of a header, blocks of floating-point fields.
 //
 // Bytes give values within their limits or an error of damage; values come back. Buffers end where nothing may be read.
 #include "code_stages.h"
 #include "format/extensions.h"
+#include "format/float_fields.h"
 #include "format/frame.h"
 #include "format/palette.h"
 #include "masks/scattered_mask.h"
@@ -248,6 +249,42 @@ void records(Choices& choose) {
   });
 }
 
+// ---------------------------------------------------------------- floating-point fields
+
+bool same_block(const FieldBlock& a, const FieldBlock& b) {
+  const auto same_symbol = [](const FieldSymbol& s, const FieldSymbol& t) {
+    return s.top == t.top && s.kind == t.kind && s.rest == t.rest && s.frequency == t.frequency;
+  };
+  return std::equal(a.symbols.begin(), a.symbols.end(), b.symbols.begin(), b.symbols.end(), same_symbol) &&
+         a.escape_frequency == b.escape_frequency && a.escapes == b.escapes && a.zeros == b.zeros && a.short_zeros == b.short_zeros &&
+         a.shorts == b.shorts && a.constants == b.constants && a.log2_lanes == b.log2_lanes && a.words == b.words;
+}
+
+void field_block(Choices& choose) {
+  constexpr i32 types[] = {STZ_F16, STZ_F32, STZ_F64};
+  const i32 dtype = types[choose.below(3)];
+  const FieldWidths w(dtype, int(choose.below(dtype == STZ_F16 ? 11 : 6)));
+  const u64 n = 1 + (choose.word() & ((u64(1) << most_log2_block) - 1));
+  const Bytes coded = rest_of(choose);
+  Bytes bytes;
+  put_varint(bytes, coded.size());
+  bytes.insert(bytes.end(), coded.begin(), coded.end());
+  const auto read = [&](Bytes& from, FieldBlock& b) {
+    from.shrink_to_fit();
+    return damage_of([&] {
+      ByteReader in(from.data(), from.size());
+      b = read_field_block(in, w, n);
+      promise(in.left() == 0, "parameters are as long as they say");
+    });
+  };
+  FieldBlock b, again;
+  if (read(bytes, b)) return;
+  promise(b.symbols.size() + (b.escapes != 0) <= most_field_symbols && b.words <= n, "symbols and words are within their limits");
+  promise(FieldBlockLayout(b, w, n).size() <= 4 * most_field_lanes + 12 * n + 4, "the parts of a block are within their limits");
+  Bytes written = write_field_block(b, w);
+  promise(!read(written, again) && same_block(b, again), "the parameters of a block come back");
+}
+
 }  // namespace
 
 Bytes seed_input(uint64_t number) {
@@ -264,7 +301,7 @@ void mutate_input(Bytes& input, uint64_t random_seed) { replace_bytes(input, ran
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace fuzz;
   Choices choose(data, size);
-  switch (choose.byte() % 13) {
+  switch (choose.byte() % 14) {
     case 0:
       decode_codes<stz::i32>(choose);
       break;
@@ -282,17 +319,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 5:
     case 6:
-      binary_coder(choose, data[0] % 13 == 5);
+      binary_coder(choose, data[0] % 14 == 5);
       break;
     case 7:
       parameters(choose);
       break;
     case 8:
     case 9:
-      masks(choose, data[0] % 13 == 8);
+      masks(choose, data[0] % 14 == 8);
       break;
     case 10:
       palette(choose);
+      break;
+    case 11:
+      field_block(choose);
       break;
     default:
       records(choose);

@@ -93,7 +93,7 @@ const u8* FieldBlockDecoder::decode_symbols(const FieldBlock& b, const u8* parts
 // Puts numbers together whose rests are of several kinds.
 template <class U>
 void FieldBlockDecoder::join_kinds(const FieldBlock& b, const FieldBlockLayout& layout, const u8* planes, size_t n, U* x) {
-  rests_.resize(n + 1);
+  rests_.resize(size_t(layout.full + b.shorts) + 1);
   U* const rest = reinterpret_cast<U*>(rests_.data());
   const FieldKernels<U>& k = field_kernels<U>();
   const size_t full = size_t(layout.full), shorts = size_t(b.shorts);
