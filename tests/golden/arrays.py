@@ -134,7 +134,17 @@ def cases():
     found["raw_noise"] = words, {"lossless": True}
     found["scalar"] = np.array(2.25), {"lossless": True}
     found["empty"] = np.zeros((3, 0), "f4"), {"absolute": 1.0}
-    return found | more_cases() | edge_cases() | feedback_cases() | layer_cases() | enhanced_cases() | field_cases() | remainder_cases() | short_float_cases()
+    return (
+        found
+        | more_cases()
+        | edge_cases()
+        | feedback_cases()
+        | layer_cases()
+        | enhanced_cases()
+        | field_cases()
+        | remainder_cases()
+        | short_float_cases()
+    )
 
 
 def more_cases():

@@ -12,8 +12,7 @@ from support.requirements import needs_packages, needs_programs, require
 README = (ROOT / "README.md").read_text()
 QUICKSTART = document_blocks.example("quickstart.py")
 COMPRESSED = QUICKSTART + 'import os; os.rename("quickstart.h5", "compressed.h5")\n'
-REGIONS = document_blocks.example("region_reads.py")
-DAMAGED = document_blocks.example("damaged_file.py")
+REGIONS, DAMAGED = (document_blocks.example(f"{name}.py") for name in ("region_reads", "damaged_file"))
 SST = """
 import numpy as np, xarray
 values = np.random.default_rng(1).normal(15, 3, (2, 180, 360)).astype("f4")
@@ -180,6 +179,7 @@ CASES = [
     ),
     Case("choosing_a_bound.md", "h5stz estimate plain.nc", files=WHOLE_FILES, prints="relative=1e-05"),
     Case("choosing_a_bound.md", "np.gradient(error", before=QUICKSTART, prints="largest error of the derivative: "),
+    Case("options.md", "ml_dtypes.bfloat16", packages=("ml_dtypes",), makes=("model.h5",)),
     Case("other_programs.md", "h5stz doctor", files=QUICKSTART, host=("h5dump",), prints="(0,0,0):"),
     Case(
         "other_programs.md",

@@ -53,7 +53,7 @@ def test_little_is_required(metadata):
 
 def test_all_is_what_users_install(metadata):
     (everything,) = (line for line in metadata.get_all("Requires-Dist") if re.search(r"""extra == ["']all["']""", line))
-    assert sorted(re.search(r"\[(.*)\]", everything)[1].split(",")) == ["cli", "dask", "remote", "xarray", "zarr"]
+    assert sorted(re.search(r"\[(.*)\]", everything)[1].split(",")) == ["cli", "dask", "remote", "types", "xarray", "zarr"]
 
 
 def test_extras_that_texts_tell_to_install_exist(metadata):
