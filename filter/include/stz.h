@@ -215,9 +215,16 @@ typedef struct stz_options {
   stz_learned* learned; /* stz_learned. Provisional */
   int32_t learn;        /* stz_learn. Provisional */
   int32_t reserved;     /* 0 */
+  /* 1: decoded samples stay between the smallest and the largest valid one. In any case they keep the sign that all valid ones have */
+  int32_t keep_range;
+  int32_t reserved2; /* 0 */
+  /* The smallest and the largest valid value; infinities: no end; 0, 0: none. Decoded samples stay within an end if all valid ones are */
+  double valid_range[2];
 } stz_options;
+/* clang-format off */
 #define STZ_OPTIONS_INIT \
-  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0}
+  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0, 0, 0, {0, 0}}
+/* clang-format on */
 
 /* The contents of a stream's header. "If patched" is about streams with parts that were written again (`patches`), over a base. */
 typedef struct stz_stream_info {

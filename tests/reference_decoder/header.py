@@ -22,11 +22,12 @@ from reference_decoder.hierarchy import (
 )
 from reference_decoder.layers import Layers, read_layer_errors, read_layers, require_layers
 from reference_decoder.palette import MOST_VALUES
+from reference_decoder.value_range import Range, read_range
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this version
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
-ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE = 6, 8, 9, 10, 12
+ACCUMULATED_BOUND, VALUE_RANGE, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, EXACT_SIZE = 6, 7, 8, 9, 10, 12
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -65,6 +66,7 @@ class Header:
     trailer_size: int = 0
     axis_map: list | None = None
     accumulated_bound: float | None = None
+    values: Range | None = None  # of the decoded components
     bound_used: bool = False
     exact_size: int | None = None
     layers: Layers = field(default_factory=Layers)
@@ -212,6 +214,9 @@ def read_record(tag, payload, header):
     elif tag == ACCUMULATED_BOUND:
         header.accumulated_bound = payload.double()
         require(0 < header.accumulated_bound < math.inf, "accumulated bound")
+    elif tag == VALUE_RANGE:
+        require(header.form == BLOCKS, "range of values: form")
+        header.values = read_range(payload, header.component)
     elif tag == BOUND_USED:
         require(header.mode == 0, "bound used: mode")
         header.bound_used = True

@@ -99,7 +99,7 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 12)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 12)},
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],
         "size of the base's stream": ["patch"],

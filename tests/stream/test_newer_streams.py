@@ -44,7 +44,7 @@ def with_byte(stream, place, value):
 
 
 def odd_records():
-    return [extended(stream, record(tag, b"x")) for stream in FORMS.values() for tag in (3, 7, 11, 4711, 2**63 + 1)]
+    return [extended(stream, record(tag, b"x")) for stream in FORMS.values() for tag in (3, 11, 13, 4711, 2**63 + 1)]
 
 
 def even_records():
@@ -92,7 +92,11 @@ REFUSED = {
     "another format version": other_versions,
 }
 SKIPPED = {"another record with an even tag": even_records, "another record of a trailer": trailers}
-KNOWN = {"critical records 1, 5 and 9", "records 2, 6, 8, 10 and 12, record 4 of a trailer"}  # golden streams have them
+KNOWN = {
+    "critical records 1, 5 and 9",
+    "critical record 7",
+    "records 2, 6, 8, 10 and 12, record 4 of a trailer",
+}  # golden streams have them
 
 
 def whole_by_reader(stream):
