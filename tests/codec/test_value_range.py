@@ -104,7 +104,7 @@ def requests(draw):
 
 
 @given(requests())
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_signs_are_kept(request):
     array, options, fill, rng = request
     low, high = ends_of(array, fill)
@@ -113,7 +113,7 @@ def test_signs_are_kept(request):
 
 
 @given(requests(), st.booleans())
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_ranges_are_kept_that_were_asked_for(request, names_it):
     array, options, fill, rng = request
     low, high = ends_of(array, fill)
@@ -138,7 +138,7 @@ def test_ranges_are_kept_that_were_asked_for(request, names_it):
 
 
 @given(requests())
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_a_rewritten_array_keeps_its_sign(request):
     array, options, fill, rng = request
     stream = h5stz.compress(array, **options)

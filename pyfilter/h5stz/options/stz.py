@@ -215,17 +215,15 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
         if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: pass it as data, {asked}, data=array", _ARGUMENT)
-        bounded_integers = checked_option("integers", integers)
         dataset_dtype = checked_dtype(source, dtype)
         if dataset_dtype is not None:
-            kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
-        measured = kind in MEASURED
+            kind, number = bound_for(kind, number, dataset_dtype, checked_option("integers", integers))
         settings = resolving.without_data(kind, number, given, None if source is None else len(source.shape))
         self._look_at_chunks(chunks, dataset_dtype, source)
-        scan = None if source is None else Scan(source, exact=measured)
+        scan = None if source is None else Scan(source, exact=kind in MEASURED)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = settings.replace(fill=fill)
-        if scan is not None and measured:
+        if scan is not None and kind in MEASURED:
             settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
         settings = with_predictions(settings, source, chunks, thread_count(threads))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
