@@ -51,14 +51,14 @@ COUNTS = {
 cdef class Options:
     """Immutable options as numbers of the core: see stz_options in stz.h.
 
-    `fill`: None, or the bits of the fill value as an int. `learned`: None, or predictions to choose from. `numbers`: options of the table;
+    `fill`: None, or the bits of the fill value as an int. `valid_range`: None, or two numbers. `learned`: None, or predictions to choose from. `numbers`: options of the table;
     missing ones are 0. All can be read as attributes.
     """
 
     cdef stz_options values
     cdef readonly Learned learned
 
-    def __init__(self, int mode, double bound, fill=None, *, layer_bounds=(), Learned learned=None, **numbers):
+    def __init__(self, int mode, double bound, fill=None, *, layer_bounds=(), valid_range=None, Learned learned=None, **numbers):
         cdef int index
         self.learned = learned
         memset(&self.values, 0, sizeof(stz_options))
@@ -73,6 +73,8 @@ cdef class Options:
             raise StzError(f"there are {len(layer_bounds)} layer bounds: at most {MAX_LAYERS - 1} are possible", STZ_ERROR_OPTION)
         for index in range(len(layer_bounds)):
             self.values.layer_bounds[index] = layer_bounds[index]
+        if valid_range is not None:
+            self.values.valid_range[0], self.values.valid_range[1] = valid_range
         for name, number in numbers.items():
             if name not in ROW_OF:
                 raise TypeError(f"{name} is not an option")
@@ -97,6 +99,11 @@ cdef class Options:
     def layer_bounds(self):
         return tuple([self.values.layer_bounds[index] for index in range(STZ_MAX_LAYERS - 1) if self.values.layer_bounds[index] != 0])
 
+    @property
+    def valid_range(self):
+        low, high = self.values.valid_range[0], self.values.valid_range[1]
+        return (low, high) if low != 0 or high != 0 else None
+
     def __getattr__(self, name):
         row = ROW_OF.get(name)
         if row is None:
@@ -106,7 +113,10 @@ cdef class Options:
     def fields(self):
         """All options as a dict: Options(**fields) makes an equal object."""
         numbers = {name: self.number(row)[0] for name, row in ROW_OF.items()}
-        return {"mode": self.mode, "bound": self.bound, "fill": self.fill, "layer_bounds": self.layer_bounds, "learned": self.learned, **numbers}
+        return {
+            "mode": self.mode, "bound": self.bound, "fill": self.fill, "layer_bounds": self.layer_bounds, "valid_range": self.valid_range,
+            "learned": self.learned, **numbers,
+        }
 
     def replace(self, **changes):
         """A copy with some options changed."""

@@ -55,6 +55,7 @@ cdef extern from "stz.h" nogil:
         double prior_bound
         double layer_bounds[6]
         stz_learned* learned
+        double valid_range[2]
 
     ctypedef struct stz_stream_info:
         size_t struct_size

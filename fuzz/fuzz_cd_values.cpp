@@ -57,6 +57,8 @@ stz_options choose_options(Choices& choose) {
   options.fill = choose.below(2) ? choose.word() : choose.byte();
   if (choose.below(4) == 0)
     for (double& bound : options.layer_bounds) bound = choose.below(2) ? 0 : choose_number(choose);
+  if (choose.below(4) == 0)
+    for (double& end : options.valid_range) end = choose_number(choose);
   return options;
 }
 
@@ -135,15 +137,15 @@ void print_and_parse(const stz_options& options, int32_t dtype) {
 
 void texts(Choices& choose) {
   static const char* const keys[] = {
-      "absolute=", "pointwise_relative=", "lossless",     "fill_value=", "dtype=",         "block=",  "threads=", "effort=",
-      "layers=",   "layer_bounds=",       "append_axis=", "integers=",   "content_check=", "enhance="};
+      "absolute=", "pointwise_relative=", "lossless",     "fill_value=", "dtype=",         "block=",   "threads=",     "effort=",
+      "layers=",   "layer_bounds=",       "append_axis=", "integers=",   "content_check=", "enhance=", "valid_range=", "keep_range="};
   static const char* const values[] = {"1e-3", "0", "nan",   "f4",     "<i2",        "region", "lossy",
                                        "no",   "3", "1/0.5", "0x1p-3", "throughput", "-9999",  "inf"};
   std::string text;
   int32_t dtype = int32_t(choose.below(16));
   for (uint64_t count = choose.below(8); count; count--) {
     const int byte = choose.byte();
-    text += byte < 200 ? keys[byte % 14] : std::string(1, char(choose.byte()));
+    text += byte < 200 ? keys[byte % 16] : std::string(1, char(choose.byte()));
     text += byte % 5 ? values[choose.below(14)] : std::string(1, char(choose.byte()));
     text += byte % 16 ? "," : "";
   }

@@ -10,6 +10,38 @@ size_t layout_words(const unsigned* values) {
   return values[word_form] == STZ_CD_FORM_FULL ? rank : 2 * rank;
 }
 
+namespace {
+
+double number_at(const unsigned* values, size_t word) { return bit_cast_to<double>(join(values[word], values[word + 1])); }
+
+// Both read the record that begins at `word` and has so many words behind its tag and their number.
+int parse_layer_bounds(const unsigned* values, size_t word, size_t words, stz_options& options, Message& message) {
+  if (words % 2 || words < 2 || words > 2 * (STZ_MAX_LAYERS - 1) || options.layer_bounds[0] != 0) {
+    message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d bounds, in one record", word, words,
+                STZ_MAX_LAYERS - 1);
+    return STZ_ERROR_OPTION;
+  }
+  for (size_t i = 0; i < words / 2; i++) options.layer_bounds[i] = number_at(values, word + 2 + 2 * i);
+  if (layer_bound_count(options) != static_cast<int>(words / 2)) {
+    message.set("the layer bounds at cd_values word %zu are wrong: %s", word, rule_for_layer_bounds);
+    return STZ_ERROR_OPTION;
+  }
+  return STZ_OK;
+}
+
+int parse_valid_range(const unsigned* values, size_t word, size_t words, stz_options& options, Message& message) {
+  if (words != 4 || has_valid_range(options)) {
+    message.set("the valid range at cd_values word %zu takes %zu words: give 2 for each end, in one record", word, words);
+    return STZ_ERROR_OPTION;
+  }
+  for (size_t end = 0; end < 2; end++) options.valid_range[end] = number_at(values, word + 2 + 2 * end);
+  if (has_valid_range(options)) return STZ_OK;
+  message.set("the valid range at cd_values word %zu is 0 to 0: leave the record out if there is none", word);
+  return STZ_ERROR_OPTION;
+}
+
+}  // namespace
+
 int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message) {
   bool has_learned = false;
   while (word < count) {
@@ -28,21 +60,12 @@ int parse_records(size_t count, const unsigned* values, size_t word, stz_options
       word += 2 + words;
       continue;
     }
-    if (tag != STZ_CD_RECORD_LAYER_BOUNDS) {
+    if (tag != STZ_CD_RECORD_LAYER_BOUNDS && tag != STZ_CD_RECORD_VALID_RANGE) {
       message.set("cd_values word %zu is the tag %u of a record that this version does not know: update h5stz if it is newer", word, tag);
       return STZ_ERROR_OPTION;
     }
-    if (words % 2 || words < 2 || words > 2 * (STZ_MAX_LAYERS - 1) || options.layer_bounds[0] != 0) {
-      message.set("the layer bounds at cd_values word %zu take %zu words: give 2 for each of 1 to %d bounds, in one record", word, words,
-                  STZ_MAX_LAYERS - 1);
-      return STZ_ERROR_OPTION;
-    }
-    for (size_t i = 0; i < words / 2; i++)
-      options.layer_bounds[i] = bit_cast_to<double>(join(values[word + 2 + 2 * i], values[word + 3 + 2 * i]));
-    if (layer_bound_count(options) != static_cast<int>(words / 2)) {
-      message.set("the layer bounds at cd_values word %zu are wrong: %s", word, rule_for_layer_bounds);
-      return STZ_ERROR_OPTION;
-    }
+    const auto parse = tag == STZ_CD_RECORD_LAYER_BOUNDS ? parse_layer_bounds : parse_valid_range;
+    if (const int error = parse(values, word, words, options, message)) return error;
     word += 2 + words;
   }
   return STZ_OK;

@@ -236,8 +236,9 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   const u64 bound_bits = bit_cast_to<u64>(bound);
   const u64 fill = options.has_fill ? options.fill : 0;
   const int layer_bounds = layer_bound_count(options);
-  const bool wide = layout && (layer_bounds > 0 || needs_wide_form(*layout));
-  out[word_form] = layer_bounds > 0 ? STZ_CD_FORM_RECORDS : wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
+  const bool has_records = layer_bounds > 0 || has_valid_range(options);
+  const bool wide = layout && (has_records || needs_wide_form(*layout));
+  out[word_form] = has_records ? STZ_CD_FORM_RECORDS : wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
   out[word_mode] = static_cast<unsigned>(options.mode);
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
@@ -246,7 +247,7 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);
-  if (!layout && layer_bounds == 0) {
+  if (!layout && !has_records) {
     if (options.has_fill) return word_fill_high + 1;
     if (out[word_packed]) return word_packed + 1;
     return options.mode == STZ_LOSSLESS ? word_mode + 1 : word_bound_high + 1;
@@ -259,14 +260,17 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
     out[count++] = low_word(layout->shape[axis]);
     if (wide) out[count++] = high_word(layout->shape[axis]);
   }
-  if (layer_bounds > 0) {
-    out[count++] = STZ_CD_RECORD_LAYER_BOUNDS;
-    out[count++] = 2 * static_cast<unsigned>(layer_bounds);
-  }
-  for (int i = 0; i < layer_bounds; i++) {
-    out[count++] = low_word(bit_cast_to<u64>(options.layer_bounds[i]));
-    out[count++] = high_word(bit_cast_to<u64>(options.layer_bounds[i]));
-  }
+  const auto put_record = [&](unsigned tag, const double* numbers, int n) {
+    if (n == 0) return;
+    out[count++] = tag;
+    out[count++] = 2 * static_cast<unsigned>(n);
+    for (int i = 0; i < n; i++) {
+      out[count++] = low_word(bit_cast_to<u64>(numbers[i]));
+      out[count++] = high_word(bit_cast_to<u64>(numbers[i]));
+    }
+  };
+  put_record(STZ_CD_RECORD_LAYER_BOUNDS, options.layer_bounds, layer_bounds);
+  put_record(STZ_CD_RECORD_VALID_RANGE, options.valid_range, has_valid_range(options) ? 2 : 0);
   return count;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -34,6 +35,22 @@ bool parse_number(std::string_view text, Number& number) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = read_number(text.data(), end, number);
   return error == std::errc{} && stop == end;
+}
+
+// The shortest text that is read as this number.
+template <class Number>
+std::string shortest(Number number) {
+  char text[32];
+#if !defined(__cpp_lib_to_chars)
+  if constexpr (std::is_floating_point_v<Number>) {
+    for (int digits = 1; digits <= 17; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
+      if (static_cast<Number>(strtod(text, nullptr)) == number) break;
+    }
+    return text;
+  } else
+#endif
+    return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 }  // namespace stz

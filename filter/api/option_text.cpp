@@ -55,24 +55,9 @@ std::string choices(const Option& option) {
 }
 
 std::string all_keys() {
-  std::string keys = "absolute, pointwise_relative, lossless, fill_value, dtype, layer_bounds";
+  std::string keys = "absolute, pointwise_relative, lossless, fill_value, dtype, layer_bounds, valid_range";
   for (const Option& each : option_table) keys.append(", ").append(each.name);
   return keys;
-}
-
-template <class Number>
-std::string shortest(Number number) {
-  char text[32];
-#if !defined(__cpp_lib_to_chars)
-  if constexpr (std::is_floating_point_v<Number>) {
-    for (int digits = 1; digits <= 17; digits++) {
-      snprintf(text, sizeof text, "%.*g", digits, static_cast<double>(number));
-      if (static_cast<Number>(strtod(text, nullptr)) == number) break;
-    }
-    return text;
-  } else
-#endif
-    return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
 template <size_t n>
@@ -185,6 +170,7 @@ class Parser {
     if (key == "pointwise_relative") return bound(key, value, STZ_POINTWISE_RELATIVE);
     if (key == "dtype") return type(key, value);
     if (key == "layer_bounds") return layer_bounds(key, value);
+    if (key == "valid_range") return valid_range(key, value);
     for (const Option& each : option_table)
       if (key == each.name) return number(each, value);
     if (key == "fill_value") {
@@ -228,18 +214,27 @@ class Parser {
     return STZ_OK;
   }
 
-  int layer_bounds(Text key, Text list) {
-    size_t count = 0;
-    for (Text rest = list; count <= STZ_MAX_LAYERS - 1; count++) {
-      const size_t end = rest.find('/');
-      double bound = 0;
-      if (count == STZ_MAX_LAYERS - 1 || !parse_number(trimmed(rest.substr(0, end)), bound) || !(bound > 0 && std::isfinite(bound)))
-        return wrong(STZ_ERROR_OPTION, key, list, "give 1 to 6 finite numbers above 0, such as 1e-2/1e-4");
-      options_.layer_bounds[count] = bound;
-      if (end == rest.npos) break;
-      rest.remove_prefix(end + 1);
+  // Reads up to `most` numbers with a slash between them. Returns how many; -1 for another text.
+  static int numbers(Text list, double* out, int most) {
+    for (int count = 0; count < most; count++) {
+      const size_t end = list.find('/');
+      if (!parse_number(trimmed(list.substr(0, end)), out[count])) return -1;
+      if (end == list.npos) return count + 1;
+      list.remove_prefix(end + 1);
     }
-    return STZ_OK;
+    return -1;
+  }
+
+  int layer_bounds(Text key, Text list) {
+    double* const bounds = options_.layer_bounds;
+    const int count = numbers(list, bounds, STZ_MAX_LAYERS - 1);
+    if (count > 0 && std::all_of(bounds, bounds + count, [](double each) { return each > 0 && std::isfinite(each); })) return STZ_OK;
+    return wrong(STZ_ERROR_OPTION, key, list, "give 1 to 6 finite numbers above 0, such as 1e-2/1e-4");
+  }
+
+  int valid_range(Text key, Text ends) {
+    if (numbers(ends, options_.valid_range, 2) == 2 && has_valid_range(options_)) return STZ_OK;
+    return wrong(STZ_ERROR_OPTION, key, ends, "give the smallest and the largest valid value, such as 0/100 or 0/inf");
   }
 
   // Accepts a byte order before the type, as in a dataset's dtype. The bits of a fill value do not depend on it.
@@ -312,6 +307,7 @@ std::string print(const stz_options& options, i32 dtype) {
   std::string layer_bounds;
   for (int i = 0; i < layer_bound_count(options); i++) layer_bounds += (i ? "/" : "") + shortest(options.layer_bounds[i]);
   if (!layer_bounds.empty()) add("layer_bounds", layer_bounds);
+  if (has_valid_range(options)) add("valid_range", shortest(options.valid_range[0]) + "/" + shortest(options.valid_range[1]));
   return text;
 }
 
@@ -325,7 +321,8 @@ int check_printed(const stz_options& options, i32 dtype, const std::string& text
                     again.has_fill == (options.has_fill != 0) && (!again.has_fill || again.fill == options.fill) &&
                     std::all_of(std::begin(option_table), std::end(option_table),
                                 [&](const Option& each) { return again.*each.field == options.*each.field; }) &&
-                    std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds);
+                    std::equal(std::begin(again.layer_bounds), std::end(again.layer_bounds), options.layer_bounds) &&
+                    std::equal(std::begin(again.valid_range), std::end(again.valid_range), options.valid_range);
   if (same && options.bound_used == 0 && options.prior_bound == 0) return STZ_OK;
   message.set(
       "the options cannot be written as text: a fill value needs a real type (dtype is %d), and bound_used and prior_bound must be 0",

@@ -88,9 +88,10 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   const bool enhanced = enhance && h.enhancement.any();
   const bool with_kinds =
       enhanced || (verification && (h.trailer_size != 0 || verification->made));  // special values are needed in addition to samples
-  auto decode_to = [&](S* samples, const SpecialBits* of_masked) {
+  // `limits`: for samples that become elements where they are
+  auto decode_to = [&](S* samples, const SpecialBits* of_masked, const Limits<S>* limits) {
     decode_sections<S>(h, stream + sections, size_t(size - sections), samples, specials, literals, threads, taken,
-                       with_kinds ? nullptr : of_masked);
+                       with_kinds ? nullptr : of_masked, enhanced ? nullptr : limits);
     if (verification) verify_content<S>(h, stream, samples, specials.empty() ? nullptr : specials.data(), literals, threads, *verification);
     if constexpr (std::is_floating_point_v<S>)
       if (enhanced) enhance_samples<S>(h, samples, specials, threads);
@@ -99,14 +100,14 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
   const ElementBits<S> bits(h);
   if (decodes_in_place<S>(h, order, out)) {
     const SpecialBits of_masked = special_bits(bits);
-    decode_to(reinterpret_cast<S*>(out), &of_masked);
+    decode_to(reinterpret_cast<S*>(out), &of_masked, h.range.any() ? &bits.limits() : nullptr);
     for (u64 from = 0; from < specials.size(); from += special_run) {
       const u64 count = std::min(special_run, u64(specials.size()) - from);
       if (any_special(&specials[from], count)) put_special_bits(&specials[from], count, of_masked, width, out + from * width);
     }
   } else {
     Buffer<S> samples(valid * parts);
-    decode_to(samples.data(), nullptr);
+    decode_to(samples.data(), nullptr, nullptr);
     put_elements(h, order, bits, samples.data(), specials.empty() ? nullptr : specials.data(), out);
   }
   for (const LiteralElement& o : literals) {

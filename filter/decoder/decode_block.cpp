@@ -114,7 +114,7 @@ void BlockDecoder<S>::place_block(const LevelToDecode<S>& level, const BlockToDe
         },
         [&](i64 j) {
           const i64 end = std::min(2 * j + 2, g.box.size[size_t(axis)]);
-          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end}, ends_);
+          store_block(g, work_.values.data(), block.grid, level.streaming, Planes{axis, 2 * j, end}, ends_, level.limits);
           put_masked(level, block, Planes{axis, 2 * j, end});
         });
   }
@@ -247,7 +247,7 @@ template <class S>
 void BlockDecoder<S>::decode_edges(const LevelToDecode<S>& level, const BlockToDecode<S>& block) {
   const size_t k = size_t(level.header.masked);
   read_edge_block(level.quantizer, stream(level, block, k), size_t(size(level, block, k)), work_, edge_);
-  store_block(work_.geometry, work_.values.data(), block.grid, level.streaming);
+  store_block(work_.geometry, work_.values.data(), block.grid, level.streaming, Planes{}, {}, level.limits);
   put_masked(level, block, Planes{});
   if (block.activities.data) store_for_finer_level(block);
 }
@@ -270,7 +270,7 @@ void BlockDecoder<S>::place(const LevelToDecode<S>& level, const BlockToDecode<S
     load_coarse(work_.geometry, block.coarse, work_.values.data());
     place_block(level, block, wanted, axis_);
   } else if (block.grid.data) {
-    store_block(work_.geometry, work_.values.data(), block.grid, level.streaming, Planes{}, ends_);
+    store_block(work_.geometry, work_.values.data(), block.grid, level.streaming, Planes{}, ends_, level.limits);
     put_masked(level, block, Planes{});
   }
   if (block.activities.data) store_for_finer_level(block);

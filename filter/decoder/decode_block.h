@@ -28,6 +28,7 @@ struct LevelToDecode {
   bool shares_lines = false;  // adjacent blocks write the cache lines between them together
   // Level 0: the bits that masked samples get. Special values are then not stored. May be null.
   const SpecialBits* of_masked = nullptr;
+  const Limits<S>* limits = nullptr;  // level 0: samples beyond them are brought to them in the grid. May be null
 };
 
 constexpr int most_streams = 1 + 15;  // of a block: its mask and its parity classes

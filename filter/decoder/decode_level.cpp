@@ -25,7 +25,7 @@ template <class S>
 class Decoder {
  public:
   Decoder(const Header& header, std::vector<u8>& specials, std::vector<LiteralElement>& literals, int threads, size_t taken,
-          const SpecialBits* of_masked)
+          const SpecialBits* of_masked, const Limits<S>* limits)
       : header_(header),
         h_(hierarchy_of(header)),
         specials_(specials),
@@ -33,7 +33,8 @@ class Decoder {
         masked_(header.masked),
         threads_(threads),
         taken_(taken),
-        of_masked_(of_masked) {
+        of_masked_(of_masked),
+        limits_(limits) {
     quantizer_ = level_quantizers<S>(header, h_.level.size());
   }
 
@@ -59,7 +60,8 @@ class Decoder {
     require(in.left() >= header_.trailer_size, STZ_ERROR_TRUNCATED);
     require(in.left() == header_.trailer_size, STZ_ERROR_CORRUPT);
     if (h_.base_level == 0) {
-      std::copy(coarser_.samples.begin(), coarser_.samples.end(), out);
+      const auto put = [&](S v) { return limits_ ? (*limits_)(v) : v; };
+      std::transform(coarser_.samples.begin(), coarser_.samples.end(), out, put);
       specials_ = std::move(coarser_.specials);
     }
   }
@@ -75,6 +77,7 @@ class Decoder {
     level.streaming = out && !masked_ && samples * sizeof(S) >= streamed_bytes;
     level.shares_lines = level.streaming && (kernels().can_stream || always_shares_lines);
     level.of_masked = out ? of_masked_ : nullptr;
+    level.limits = out ? limits_ : nullptr;
     level.taken = taken_;
     for (size_t r = 0; r < taken_; r++) {
       if (!header_.layers.added_bits(r, l)) continue;
@@ -171,6 +174,7 @@ class Decoder {
   const int threads_;
   const size_t taken_;  // refinements to use
   const SpecialBits* const of_masked_;
+  const Limits<S>* const limits_;
   std::vector<Quantizer<S>> quantizer_;
   DecodedLevel<S> coarser_;  // the level decoded last
   ParameterState state_;
@@ -196,14 +200,15 @@ void verify_sections(const Header& h, const u8* stream, size_t size, size_t take
 
 template <class S>
 void decode_sections(const Header& h, const u8* sections, size_t size, S* samples, std::vector<u8>& specials,
-                     std::vector<LiteralElement>& literals, int threads, size_t taken, const SpecialBits* of_masked) {
-  Decoder<S>(h, specials, literals, threads, taken, of_masked).run(sections, size, samples);
+                     std::vector<LiteralElement>& literals, int threads, size_t taken, const SpecialBits* of_masked,
+                     const Limits<S>* limits) {
+  Decoder<S>(h, specials, literals, threads, taken, of_masked, limits).run(sections, size, samples);
 }
 template void decode_sections(const Header&, const u8*, size_t, float*, std::vector<u8>&, std::vector<LiteralElement>&, int, size_t,
-                              const SpecialBits*);
+                              const SpecialBits*, const Limits<float>*);
 template void decode_sections(const Header&, const u8*, size_t, double*, std::vector<u8>&, std::vector<LiteralElement>&, int, size_t,
-                              const SpecialBits*);
+                              const SpecialBits*, const Limits<double>*);
 template void decode_sections(const Header&, const u8*, size_t, i64*, std::vector<u8>&, std::vector<LiteralElement>&, int, size_t,
-                              const SpecialBits*);
+                              const SpecialBits*, const Limits<i64>*);
 
 }  // namespace stz

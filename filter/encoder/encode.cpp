@@ -12,6 +12,7 @@
 #include "encoder/learning.h"
 #include "encoder/plan/effort.h"
 #include "encoder/represent/choose_axis_map.h"
+#include "encoder/represent/floating_array.h"
 #include "encoder/represent/predictability.h"
 #include "encoder/smallest_stream.h"
 #include "options/option_rules.h"
@@ -20,6 +21,7 @@
 namespace stz {
 namespace {
 
+constexpr double largest_relaxation = 1.5;  // of the bound by an enhancement (stz.h)
 constexpr int thorough_effort = 7;
 constexpr int most_learned_effort = 6;  // higher ones fit every array
 
@@ -94,6 +96,11 @@ StreamRequest request_of(const stz_layout& layout, const stz_options& options, c
   request.unknown_bits = unknown_bits;
   request.dead_zone = (options.enhance & STZ_ENHANCE_STRICT) && is_floating(layout.dtype) && !is_short_float(layout.dtype);
   request.content_check = options.content_check;
+  request.keep_range = options.keep_range != 0;
+  if (has_valid_range(options)) {
+    request.valid_low = options.valid_range[0];
+    request.valid_high = options.valid_range[1];
+  }
   request.threads = thread_count(options.threads);
   return request;
 }
@@ -250,6 +257,16 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
                                  return best;
                                })
       .bytes;
+}
+
+ValueRange range_with_enhancement(const stz_layout& layout, const u8* data, const stz_options& options) {
+  Header h = header_of(layout, options);
+  const Array a{layout, data};
+  if (simple_stream<SizeEstimate>(a, options, h)) return {};
+  StreamRequest request = request_of(layout, options, {});
+  request.error_factor = largest_relaxation;
+  return a.width == sizeof(float) ? FloatingArray<float>(a, h, request).header().range
+                                  : FloatingArray<double>(a, h, request).header().range;
 }
 
 void train(const stz_layout& layout, const u8* data, const stz_options& options, stz_learned& memory) {

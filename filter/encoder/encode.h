@@ -1,6 +1,7 @@
 // From an array to a stream.
 #pragma once
 #include "encoder/plan/result.h"
+#include "format/value_range.h"
 #include "stz.h"
 
 namespace stz {
@@ -16,6 +17,8 @@ size_t store(const stz_layout& layout, const u8* data, const stz_options& option
 double accumulated(const stz_options& options, i32 mode);
 // Whether the elements must be lossless in every mode.
 bool must_be_exact(const stz_layout& layout, const stz_options& options);
+// The range of values (format/value_range.h) of a floating-point array with an enhancement, whose errors may be larger than the bound.
+ValueRange range_with_enhancement(const stz_layout& layout, const u8* data, const stz_options& options);
 // Fits an array, and has `memory` remember what that taught.
 void train(const stz_layout& layout, const u8* data, const stz_options& options, stz_learned& memory);
 // The expected size and error of the stream of an array. The error is not known if the whole array was coded.

@@ -4,6 +4,7 @@
 #include "encoder/add_remainders.h"
 #include "encoder/make_stream.h"
 #include "encoder/plan/effort.h"
+#include "encoder/represent/choose_range.h"
 #include "encoder/represent/find_palette.h"
 #include "encoder/represent/floating_array.h"
 #include "encoder/represent/predictability.h"
@@ -109,6 +110,7 @@ Out integer_stream(const Array& a, Header h, const StreamRequest& request) {
   STZ_FAULT_POINT(samples, samples.data(), samples.size() * sizeof(S));
   h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;
   const u64 units = h.mode == STZ_ABSOLUTE ? u64(std::min(h.bound, 1e18)) : 0;
+  h.range = choose_range(h, request, samples.data(), masks->specials_or_null(), samples.size());
   h.quantizer = QuantizerKind::integer;
   h.step = 2 * units + 1;
   Header numbers = h;

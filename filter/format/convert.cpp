@@ -124,8 +124,10 @@ S sample_of(const Header& h, u64 bits) {
     return S(number_of(dtype, bits));
 }
 
+namespace {
+
 template <class S>
-u64 bits_of(const Header& h, S sample) {
+u64 plain_bits_of(const Header& h, S sample) {
   const i32 dtype = h.layout.dtype;
   if (h.transform == Transform::palette) return palette_bits(h, to_integer(double(sample)));
   if (!is_floating(dtype)) return integer_bits(dtype, !std::is_floating_point_v<S> ? i64(sample) : to_integer(double(sample)));
@@ -146,6 +148,14 @@ u64 bits_of(const Header& h, S sample) {
                                  : bit_cast_to<u32>(sample);
   else
     return number_bits(dtype, double(sample));
+}
+
+}  // namespace
+
+template <class S>
+u64 bits_of(const Header& h, S sample) {
+  const u64 bits = plain_bits_of(h, sample);
+  return h.range.any() ? in_range(h, bits) : bits;
 }
 
 namespace {
@@ -233,7 +243,10 @@ void samples_of(const Header& h, const u8* components, i64 n, S* samples) {
 
 template <class S>
 void components_of(const Header& h, const S* samples, i64 n, u8* out) {
-  if (fast_components(h, samples, n, out)) return;
+  if (fast_components(h, samples, n, out)) {
+    if (h.range.any()) bring_into_range(h, out, n);
+    return;
+  }
   const size_t width = component_size(h.layout.dtype);
   for (i64 i = 0; i < n; i++) store_bits(out + size_t(i) * width, bits_of<S>(h, samples[i]), width, !host_is_little);
 }

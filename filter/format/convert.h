@@ -87,7 +87,7 @@ double number_of(i32 dtype, u64 bits);
 double distance_of(i32 dtype, u64 x, u64 y);
 
 // Convert the bits of a component to the codec's sample and back, with the header's transform. Results are clamped to the range of integer
-// dtypes.
+// dtypes, and to that of the header (value_range.h).
 template <class S>
 S sample_of(const Header& h, u64 bits);
 // The bits of the component with this rank in the palette; out-of-range ranks are clamped. The palette must have been read.
@@ -95,7 +95,7 @@ inline u64 palette_bits(const Header& h, i64 rank) {
   const std::vector<u64>& table = *h.palette;
   return table[size_t(rank < 0 ? 0 : u64(rank) < table.size() ? u64(rank) : table.size() - 1)];
 }
-// Whether samples have the same bits as elements.
+// Whether samples have the same bits as elements, unless these are brought into the range of the header.
 template <class S>
 bool samples_are_elements(const Header& h) {
   return std::is_floating_point_v<S> && h.transform == Transform::none && is_floating(h.layout.dtype) &&

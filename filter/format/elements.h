@@ -11,14 +11,16 @@ namespace stz {
 template <class S>
 class ElementBits {
  public:
-  explicit ElementBits(const Header& h) : h_(h), width_(component_size(h.layout.dtype)), same_(samples_are_elements<S>(h)) {}
-  bool are_samples() const { return same_; }  // for samples that are not masked
+  explicit ElementBits(const Header& h)
+      : h_(h), width_(component_size(h.layout.dtype)), same_(samples_are_elements<S>(h)), limits_(limits_of<S>(h)) {}
+  bool are_samples() const { return same_; }  // samples that are not masked, within the limits
+  const Limits<S>& limits() const { return limits_; }
   // Returns zero for special_literal: the caller has its bits.
   u64 operator()(S sample, u8 kind) const {
     const u64 infinity = float_format(h_.layout.dtype).first_special();
     switch (kind) {
       case special_none:
-        return same_ ? bit_cast_to<std::make_unsigned_t<CodeOf<S>>>(sample) : bits_of<S>(h_, sample);
+        return same_ ? bit_cast_to<std::make_unsigned_t<CodeOf<S>>>(limits_(sample)) : bits_of<S>(h_, sample);
       case special_fill:
         return h_.fill;
       case special_nan:
@@ -36,6 +38,7 @@ class ElementBits {
   const Header& h_;
   const size_t width_;
   const bool same_;
+  const Limits<S> limits_;
 };
 
 // The bits of each special value.

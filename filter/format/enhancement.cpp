@@ -73,7 +73,9 @@ Enhancer<S>::Enhancer(const Header& h, const Hierarchy& hierarchy)
       shape_(level_),
       inverse_(units_per_half_step / h.half_step),
       unit_(S(h.half_step / result_units)),
-      limit_(i16(h.enhancement.limit * (result_units / relaxation_units))) {
+      limit_(i16(h.enhancement.limit * (result_units / relaxation_units))),
+      has_range_(h.range.any()),
+      range_(limits_of<S>(h)) {
   const Enhancement& e = h.enhancement;
   const size_t of_set = shape_.groups(e.shared) * enhancement_clips;
   auto weight = [&](int odd, size_t at) {
@@ -169,13 +171,20 @@ void Enhancer<S>::run(const GridPart<const S>& plain, const u8* kinds, const Gri
     std::vector<u32> swapped;
     for (i64 r = i64(task * per_task); r < std::min(rows, i64((task + 1) * per_task)); r++) {
       const i64 at[3] = {r / (box.size[1] * box.size[2]), r / box.size[2] % box.size[1], r % box.size[2]};
+      S* const row_out = out.at(box.low[0] + at[0], box.low[1] + at[1], box.low[2] + at[2], box.low[3]);
       int odd = 0;
       i64 first = margin_[3];
       for (size_t a = 0; a < 3; a++) {
         odd += int((box.low[a] + at[a]) & 1 & i64(level_.split[a]));
         first += (at[a] + margin_[a]) * pitch_[a];
       }
-      if (odd == 0 && !level_.split[3]) continue;
+      const auto bring_into_range = [&] {
+        for (i64 x = 0; has_range_ && x < n; x++) row_out[x] = range_(row_out[x]);
+      };
+      if (odd == 0 && !level_.split[3]) {
+        bring_into_range();
+        continue;
+      }
       const std::vector<u32>* weights = &weights_[odd];
       if (box.low[3] & 1) {
         swapped = *weights;
@@ -185,8 +194,8 @@ void Enhancer<S>::run(const GridPart<const S>& plain, const u8* kinds, const Gri
       const EnhancementRow row{
           units_.data() + first, kinds ? valid_.data() + first : nullptr, offset.data(), weights->data(), int(offset.size()), limit_};
       kernels().enhancement(row, int(n), negative.data());
-      enhancement_kernels<S>().subtract(out.at(box.low[0] + at[0], box.low[1] + at[1], box.low[2] + at[2], box.low[3]), negative.data(),
-                                        int(n), unit_);
+      enhancement_kernels<S>().subtract(row_out, negative.data(), int(n), unit_);
+      bring_into_range();
     }
   });
 }

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "grid/grid.h"
+#include "simd/kernels.h"
 
 namespace stz {
 
@@ -61,7 +62,7 @@ class Enhancer {
   Enhancer(const Header& h, const Hierarchy& hierarchy);
   // Enhances the samples of `out`, a box inside `plain`. `plain`: a box of level 0 of one item, with all neighbours of these samples that
   // the level has. `kinds`: its special values, or null. `out` has the same samples at first, and may be the same memory. Masked samples of
-  // `out` become unspecified.
+  // `out` become unspecified. The others are in the range of the header.
   void run(const GridPart<const S>& plain, const u8* kinds, const GridPart<S>& out, int threads);
   // The samples that the enhancement of a box depends on.
   Box with_neighbours(const Box& box) const;
@@ -77,6 +78,8 @@ class Enhancer {
   const double inverse_;
   const S unit_;
   const i16 limit_;
+  const bool has_range_;
+  const Limits<S> range_;
   // by the number of odd indices before the last axis: weights for even x in the low half, for odd x in the high half
   std::vector<u32> weights_[axes + 1];
   Buffer<i16> units_, valid_;

@@ -37,6 +37,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       h.accumulated_bound = payload.get_double();
       require(h.accumulated_bound > 0 && h.accumulated_bound < __builtin_inf(), STZ_ERROR_CORRUPT);
       break;
+    case tag_value_range:
+      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+      read_value_range(payload, h, h.range);
+      break;
     case tag_enhancement:
       require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
       read_enhancement(payload, h.enhancement);
@@ -84,6 +88,8 @@ Bytes write_extensions(const Header& h) {
     put_double(payload, h.accumulated_bound);
     put_record(records, tag_accumulated_bound, payload);
   }
+  if (h.form == Form::blocks && h.range.any())
+    put_record(records, tag_value_range, write_value_range(h.range, component_size(h.layout.dtype)));
   if (h.bound_used) put_record(records, tag_bound_used, {});
   if (h.form == Form::blocks && h.enhancement.any()) put_record(records, tag_enhancement, write_enhancement(h.enhancement));
   if (layered && !h.layers.errors.empty()) put_record(records, tag_layer_errors, write_layer_errors(h.layers));

@@ -15,6 +15,7 @@ enum ExtensionTag : u64 {
   tag_content_check = 4,      // in a trailer: content_check.h
   tag_axis_map = 5,           // a byte for each axis (axis_map.h); form blocks
   tag_accumulated_bound = 6,  // a double
+  tag_value_range = 7,        // value_range.h; form blocks
   tag_bound_used = 8,         // empty
   tag_enhancement = 9,        // enhancement.h; form blocks
   tag_layer_errors = 10,      // layers.h; form blocks

@@ -10,6 +10,7 @@
 #include "format/layers.h"
 #include "format/patches.h"
 #include "format/remainders.h"
+#include "format/value_range.h"
 #include "grid/grid.h"
 
 namespace stz {
@@ -35,6 +36,7 @@ struct Header {
   // bound of the errors against the originals that were compressed first, if the array was lossy before; 0: not known
   double accumulated_bound = 0;
   bool bound_used = false;  // a lossless stream of values that were decoded from a lossy one: not to be quantized again
+  ValueRange range;         // form blocks: of the decoded elements; none: they are what samples give
   u64 exact_size = 0;       // patched: lossless size of the array as last found or estimated; 0: never
   FloatFields fields;       // raw: none if the array is stored as it is
   // form blocks

@@ -74,21 +74,15 @@ STZ_API const char* stz_version_string(void);
  * - An output: the library writes no more than struct_size bytes, does not change struct_size, and sets fields that it does not know
  *   to 0. The caller has to set only struct_size before the call.
  * - The function returns STZ_ERROR_ARGUMENT and writes nothing if struct_size is above STZ_MAX_STRUCT_SIZE, or below the size that the
- *   structure had in the first version with it.
- *
- * stz_layout has no struct_size and never grows. */
+ *   structure had in the first version with it. */
 #define STZ_MAX_STRUCT_SIZE 4096
 
 /* Stands in place of a bound: samples have lost precision, and nobody knows how much. It is the largest finite double. */
 #define STZ_UNKNOWN_BOUND 1.7976931348623157e308
 
-/* Largest number of axes of an array. */
+/* Largest numbers of axes of an array, of precision layers and of resolution levels of a stream. */
 #define STZ_MAX_RANK 32
-
-/* Largest number of precision layers of a stream. */
 #define STZ_MAX_LAYERS 7
-
-/* Largest number of resolution levels of a stream. */
 #define STZ_MAX_LEVELS 64
 
 /* Element types. A bool is STZ_U8 (or the integer type that stores it). An enumeration is its base integer type. */
@@ -215,9 +209,12 @@ typedef struct stz_options {
   stz_learned* learned; /* stz_learned. Provisional */
   int32_t learn;        /* stz_learn. Provisional */
   int32_t reserved;     /* 0 */
+  /* 1: decoded samples stay between the smallest and the largest valid one. In any case they keep the sign that all valid ones have */
+  int32_t keep_range;
+  int32_t reserved2; /* 0 */
+  /* The smallest and the largest valid value; infinities: no end; 0, 0: none. Decoded samples stay within an end if all valid ones are */
+  double valid_range[2];
 } stz_options;
-#define STZ_OPTIONS_INIT \
-  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0}
 
 /* The contents of a stream's header. "If patched" is about streams with parts that were written again (`patches`), over a base. */
 typedef struct stz_stream_info {
@@ -249,6 +246,8 @@ typedef struct stz_stream_info {
   int32_t reserved2;                    /* 0 */
 } stz_stream_info;
 /* clang-format off */
+#define STZ_OPTIONS_INIT \
+  {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0, 0, 0, {0, 0}}
 #define STZ_STREAM_INFO_INIT \
   {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, 0, 0, 0}
 /* clang-format on */

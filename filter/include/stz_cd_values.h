@@ -25,6 +25,7 @@ extern "C" {
 
 #define STZ_CD_FIXED_WORDS 9              /* words of the full forms before the extents */
 #define STZ_CD_RECORD_LAYER_BOUNDS 1      /* the tag of stz_options.layer_bounds: two words for each */
+#define STZ_CD_RECORD_VALID_RANGE 3       /* the tag of stz_options.valid_range: two words for each end */
 #define STZ_CD_RECORD_LEARNED 2           /* the tag of predictions that chunks choose from (stz_learned.h) */
 #define STZ_CD_MAX_WORDS 256              /* of any form. h5py reads no more */
 #define STZ_CD_MAX_THREADS 255            /* largest number of threads that client data hold */
@@ -43,9 +44,8 @@ STZ_API int stz_cd_values_parse(size_t count, const unsigned* values, stz_option
                                 size_t message_size);
 
 /* Writes options as words to `out` and sets *count to their number. The form is 103, or 104 if the chunk has 4 GiB or more, or 101 in its
- * shortest spelling if `layout` is NULL, or 105 if the options have layer bounds. stz_cd_values_add_learned adds predictions.
- * capacity: the number of words that `out` holds; STZ_CD_MAX_WORDS always suffices.
- * message: as for stz_cd_values_parse.
+ * shortest spelling if `layout` is NULL, or 105 if the options have layer bounds or a valid range. stz_cd_values_add_learned adds
+ * predictions. capacity: the number of words that `out` holds; STZ_CD_MAX_WORDS always suffices. message: as for stz_cd_values_parse.
  * Errors: STZ_ERROR_CAPACITY, with the number of words that are needed in *count; or the code with which stz_cd_values_parse would
  *   refuse the words, so that everything that is written can be read back. A bound that looks like one with its two words exchanged
  *   (below 2.3e-308 in form 101) is STZ_ERROR_BOUND. */
@@ -55,7 +55,8 @@ STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* lay
 /* Reads options from text, such as "absolute=1e-3,block=region,append_axis=0": KEY=VALUE (or KEY:VALUE), separated by commas, in any order.
  * The text has exactly one bound: absolute=B, pointwise_relative=R or lossless. It may have fill_value=X, dtype=f4, block=region,
  * threads=N, effort=N, layers=N, layer_bounds=B/B, append_axis=N (the first axis is 0), integers=lossy, content_check=no, enhance=strict,
- * check=yes and learn=no, with the meaning that they have in Python (h5stz.STZ). Numbers become the nearest double, in every locale.
+ * check=yes, learn=no, keep_range=yes and valid_range=A/B, with the meaning that they have in Python (h5stz.STZ). Numbers become the
+ * nearest double, in every locale.
  *
  * dtype: the type of the dataset (stz_dtype), or 0 if it is not known; gets the type in the text. A fill value needs it. May be NULL.
  *

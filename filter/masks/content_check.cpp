@@ -58,7 +58,7 @@ bool read_content_check(const u8* trailer, size_t size, u64 blocks, std::vector<
 
 template <class S>
 void ContentCheck<S>::add(const Header& h, const GridPart<const S>& samples, const Box& box, const Special* special) {
-  if (!samples_are_elements<S>(h) || special || !host_is_little) return add_converted(h, samples, box, special);
+  if (!samples_are_elements<S>(h) || h.range.any() || special || !host_is_little) return add_converted(h, samples, box, special);
   auto bytes = [&](const S* row, i64 n) { crc_ = crc32c(reinterpret_cast<const u8*>(row), size_t(n) * sizeof(S), crc_); };
   if (box.low == samples.box.low && box.size == samples.box.size)
     bytes(samples.data, box.size[0] * box.size[1] * box.size[2] * box.size[3]);

@@ -46,6 +46,10 @@ int check_rules(const stz_options& o, const stz_layout* layout, Message& message
     message.set("bound_used is %d: use 0, or 1 with the mode lossless", o.bound_used);
     return STZ_ERROR_OPTION;
   }
+  if (has_valid_range(o) && !(o.valid_range[0] < o.valid_range[1])) {
+    message.set("valid_range is %g to %g: give the smaller number first; an infinity for no end", o.valid_range[0], o.valid_range[1]);
+    return STZ_ERROR_OPTION;
+  }
   if (layer_bound_count(o) < 0) return broken(STZ_ERROR_OPTION, rule_for_layer_bounds);
   if ((o.enhance & STZ_ENHANCE_RELAXED) && (o.layers > 1 || o.layer_bounds[0] != 0))
     return broken(STZ_ERROR_OPTION, "enhance=relaxed and enhance=both exclude several layers: use enhance=strict, or one layer");

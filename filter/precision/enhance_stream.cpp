@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/threads.h"
 #include "decoder/decode_level.h"
+#include "encoder/encode.h"
 #include "format/convert.h"
 #include "format/sample_order.h"
 #include "precision/distance.h"
@@ -118,8 +119,9 @@ class StreamEnhancer {
   // Enhances all samples as a decoder does. Returns false if the measured gain is too small, or if a valid sample becomes the fill value.
   bool measure() {
     double before = 0, after = 0, largest = 0, largest_rounded = 0, unit = 1 / h_.bound;
+    const Limits<S> range = limits_of<S>(h_);
     const auto add = [&](double& sum, u64 i) {
-      const double d = (double(originals_[size_t(i)]) - double(decoded_[size_t(i)])) * unit;
+      const double d = (double(originals_[size_t(i)]) - double(range(decoded_[size_t(i)]))) * unit;
       sum += d * d;
       return std::fabs(d);
     };
@@ -174,8 +176,9 @@ void try_enhancement(const stz_layout& layout, const u8* data, int threads, cons
 }  // namespace
 
 void enhance_stream(const stz_layout& layout, const u8* data, const stz_options& options, Bytes& stream) {
-  const Header h = read_header(stream.data(), stream.size());
+  Header h = read_header(stream.data(), stream.size());
   if (!can_be_enhanced(h) || hierarchy_of(h).base_level == 0) return;
+  h.range = range_with_enhancement(layout, data, options);  // errors are larger now
   if (h.sample == SampleType::f32)
     try_enhancement<float>(layout, data, thread_count(options.threads), h, stream);
   else

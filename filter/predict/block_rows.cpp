@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/stages.h"
-#include "simd/kernels.h"
 
 namespace stz {
 
@@ -31,35 +30,36 @@ void for_grid_rows(const BlockGeometry& g, const ClassArrays& arrays, const Grid
 
 // Puts n samples of a row into a line, starting at `at`, and writes the line to `out` if its other samples are there. n and `at` are even.
 template <class S>
-inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, bool others_there, S* out) {
+inline void put_in_line(const S* even, const S* odd, i64 n, S* line, i64 at, bool others_there, S* out, const Limits<S>* limits) {
   constexpr i64 half = LineEnds<S>::samples / 2;
   for (i64 x = 0; x < n / 2; x++) {
     line[at / 2 + x] = even[x];
     line[half + at / 2 + x] = odd[x];
   }
-  if (others_there) row_kernels<S>().interleave(line, line + half, 2 * half, out, true);
+  if (others_there) row_kernels<S>().interleave(line, line + half, 2 * half, out, true, limits);
 }
 
 // Stores a row past the caches. `row`: its number in the block; k: its index along axis 2.
 template <class S>
-void store_row(const BlockGeometry& g, const S* even, const S* odd, S* out, const LineEnds<S>& ends, i64 row, i64 k) {
+void store_row(const BlockGeometry& g, const S* even, const S* odd, S* out, const LineEnds<S>& ends, i64 row, i64 k,
+               const Limits<S>* limits) {
   constexpr i64 samples = LineEnds<S>::samples;
   const i64 size = g.box.size[3], before = i64(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S)), rest = (before + size) % samples;
   i64 from = 0, to = size;
   if (before && ends.left && !(ends.left_wraps && k == 0)) {
     from = samples - before;
-    put_in_line(even, odd, from, ends.left + row * samples, before, ends.left_there, out - before);
+    put_in_line(even, odd, from, ends.left + row * samples, before, ends.left_there, out - before, limits);
   }
   if (rest && ends.right && !(ends.right_wraps && k == g.box.size[2] - 1)) {
     to -= rest;
-    put_in_line(even + to / 2, odd + to / 2, rest, ends.right + row * samples, 0, ends.right_there, out + to);
+    put_in_line(even + to / 2, odd + to / 2, rest, ends.right + row * samples, 0, ends.right_there, out + to, limits);
   }
-  row_kernels<S>().interleave(even + from / 2, odd + from / 2, int(to - from), out + from, true);
+  row_kernels<S>().interleave(even + from / 2, odd + from / 2, int(to - from), out + from, true, limits);
 }
 
 template <class S>
 void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
-                   const LineEnds<S>& ends) {
+                   const LineEnds<S>& ends, const Limits<S>* limits) {
   const bool split_x = g.split_mask >> 3 & 1;
   const ClassArrays& arrays = arrays_of<S>(g);
   const i64 size = g.box.size[3], ahead = rows_ahead * grid.box.size[3];
@@ -71,7 +71,10 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
     }
     const S* even = values + g.start(arrays, cls) + offset;
     if (!split_x) {
-      memcpy(out, even, size_t(size) * sizeof(S));
+      if (limits)
+        for (i64 x = 0; x < size; x++) out[x] = (*limits)(even[x]);
+      else
+        memcpy(out, even, size_t(size) * sizeof(S));
       return;
     }
     const S* odd = values + g.start(arrays, cls | 8) + offset;
@@ -82,9 +85,9 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
       }
       if (size & 1) out[size - 1] = even[size / 2];
     } else if (streaming)
-      store_row(g, even, odd, out, ends, (i * g.box.size[1] + j) * g.box.size[2] + k, k);
+      store_row(g, even, odd, out, ends, (i * g.box.size[1] + j) * g.box.size[2] + k, k, limits);
     else
-      row_kernels<S>().interleave(even, odd, int(size), out, streaming);
+      row_kernels<S>().interleave(even, odd, int(size), out, streaming, limits);
   });
 }
 
@@ -92,9 +95,9 @@ void store_samples(const BlockGeometry& g, const S* values, const GridPart<S>& g
 
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming, const Planes& planes,
-                 const LineEnds<S>& ends) {
+                 const LineEnds<S>& ends, const Limits<S>* limits) {
   STZ_STAGE(store);
-  store_samples(g, values, grid, streaming, planes, ends);
+  store_samples(g, values, grid, streaming, planes, ends, limits);
 }
 
 template <class S>
@@ -150,7 +153,7 @@ void load_block(const BlockGeometry& g, const GridPart<const S>& grid, S* values
 
 void store_block_bytes(const BlockGeometry& g, const u8* activities, const GridPart<u8>& grid) {
   STZ_STAGE(store);
-  store_samples(g, activities, grid, false, Planes{}, {});
+  store_samples<u8>(g, activities, grid, false, Planes{}, {}, nullptr);
 }
 
 template void gather_planes(const BlockGeometry&, const float*, const Planes&, float*);
@@ -159,8 +162,11 @@ template void gather_planes(const BlockGeometry&, const i64*, const Planes&, i64
 template void load_block(const BlockGeometry&, const GridPart<const float>&, float*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const double>&, double*, const Planes&);
 template void load_block(const BlockGeometry&, const GridPart<const i64>&, i64*, const Planes&);
-template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&, const LineEnds<float>&);
-template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&, const LineEnds<double>&);
-template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&, const LineEnds<i64>&);
+template void store_block(const BlockGeometry&, const float*, const GridPart<float>&, bool, const Planes&, const LineEnds<float>&,
+                          const Limits<float>*);
+template void store_block(const BlockGeometry&, const double*, const GridPart<double>&, bool, const Planes&, const LineEnds<double>&,
+                          const Limits<double>*);
+template void store_block(const BlockGeometry&, const i64*, const GridPart<i64>&, bool, const Planes&, const LineEnds<i64>&,
+                          const Limits<i64>*);
 
 }  // namespace stz

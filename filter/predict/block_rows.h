@@ -1,6 +1,7 @@
 // Copies rows of a block between its class arrays and the grid of its level.
 #pragma once
 #include "predict/block.h"
+#include "simd/kernels.h"
 
 namespace stz {
 
@@ -22,10 +23,11 @@ struct LineEnds {
   bool left_wraps = false, right_wraps = false;
 };
 // Stores the block's samples of all classes into a part of the level's grid. `streaming`: past the caches. With `ends`, cache lines must
-// begin at samples of even index in the rows, and rows must have an even number of samples and at least two lines.
+// begin at samples of even index in the rows, and rows must have an even number of samples and at least two lines. `limits`: samples
+// beyond them are brought to them in the grid; may be null.
 template <class S>
 void store_block(const BlockGeometry& g, const S* values, const GridPart<S>& grid, bool streaming = false, const Planes& planes = {},
-                 const LineEnds<S>& ends = {});
+                 const LineEnds<S>& ends = {}, const Limits<S>* limits = nullptr);
 // The same into an array of only these planes, in raster order.
 template <class S>
 void gather_planes(const BlockGeometry& g, const S* values, const Planes& planes, S* out);

@@ -37,11 +37,11 @@ void copy_progression(const Header& header, const ElementBits<S>& element_bits, 
     const S* row = grid.at(c[0], c[1], c[2], c[3]);
     u8* to_row = out + i * strides[0] + j * strides[1] + k * strides[2] + from[3] * stride;
     if (plain) {
-      memcpy(to_row, row, size_t(n) * sizeof(S));
+      header.range.any() ? copy_within(element_bits.limits(), row, n, to_row) : void(memcpy(to_row, row, size_t(n) * sizeof(S)));
       return;
     }
     if (numbers) {
-      for (i64 x = 0; x < n; x++, row += step, to_row += stride) memcpy(to_row, row, sizeof(S));
+      for (i64 x = 0; x < n; x++, row += step, to_row += stride) copy_within(element_bits.limits(), row, 1, to_row);
       return;
     }
     const u8* row_specials = specials ? specials_grid.at(c[0], c[1], c[2], c[3]) : nullptr;

@@ -136,6 +136,7 @@ u64 settings_of(const stz_options& options) noexcept {
   for (const Option& each : option_table)
     if (each.changes_samples) mix(u64(options.*each.field));
   for (const double each : options.layer_bounds) mix(bit_cast_to<u64>(each));
+  for (const double each : options.valid_range) mix(bit_cast_to<u64>(each));
   return hash;
 }
 

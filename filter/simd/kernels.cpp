@@ -29,9 +29,21 @@ namespace stz {
 namespace {
 
 #if defined(STZ_512)
+// Brings all lanes into the limits. If one operand is a NaN, or both are zeros, the instructions for floating-point numbers give the
+// second.
+template <class S>
+STZ_INLINE __m512i limited(__m512i v, Limits<S> to) {
+  if constexpr (!(S(0.5) > 0))
+    return _mm512_min_epi64(_mm512_max_epi64(v, _mm512_set1_epi64(to.low)), _mm512_set1_epi64(to.high));
+  else if constexpr (sizeof(S) == 4)
+    return (__m512i)_mm512_min_ps(_mm512_set1_ps(to.high), _mm512_max_ps(_mm512_set1_ps(to.low), (__m512)v));
+  else
+    return (__m512i)_mm512_min_pd(_mm512_set1_pd(to.high), _mm512_max_pd(_mm512_set1_pd(to.low), (__m512d)v));
+}
+
 // Writes whole cache lines of 64 bytes: rows start anywhere, and stores across lines cost twice as much.
 template <class S>
-void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
+void interleave(const S* even, const S* odd, int n, S* out, bool streaming, const Limits<S>* limits) {
   constexpr int lanes = 64 / int(sizeof(S));
   const int before = int(reinterpret_cast<uintptr_t>(out) % 64 / sizeof(S));
   // The first line starts at output -before. These are the two inputs from there on, in the order of the outputs.
@@ -44,7 +56,8 @@ void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
                   b = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i*)second));
     const bool whole = e + lanes <= end && (e || !before);
     if constexpr (sizeof(S) == 4) {
-      const __m512i v = _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b);
+      __m512i v = _mm512_permutex2var_epi32(a, _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23), b);
+      if (limits) v = limited(v, *limits);
       if (!whole) {
         u32 on = e + lanes <= end ? 0xffff : (1u << (end - e)) - 1;
         if (!e) on &= ~((1u << before) - 1);
@@ -54,7 +67,8 @@ void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
       else
         _mm512_store_si512(line, v);
     } else {
-      const __m512i v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+      __m512i v = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+      if (limits) v = limited(v, *limits);
       if (!whole) {
         u32 on = e + lanes <= end ? 0xff : (1u << (end - e)) - 1;
         if (!e) on &= ~((1u << before) - 1);
@@ -99,26 +113,41 @@ void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int row
     }
 }
 #else
-template <class S>
-void interleave(const S* even, const S* odd, int n, S* out, bool) {
+template <class S, bool limited>
+STZ_INLINE void interleave_within(const S* even, const S* odd, int n, S* out, [[maybe_unused]] Limits<S> limits) {
   using Loose = typename VectorOf<S>::loose;
   constexpr int lanes = lanes_of<S>;
+  const auto several = [&](Vector<S> v) __attribute__((always_inline)) {
+    if constexpr (limited) {
+      v = (v < limits.low) ? Vector<S>{} + limits.low : v;
+      v = (v > limits.high) ? Vector<S>{} + limits.high : v;
+    }
+    return v;
+  };
+  const auto one = [&](S v) __attribute__((always_inline)) {
+    if constexpr (limited) v = v < limits.low ? limits.low : v > limits.high ? limits.high : v;
+    return v;
+  };
   int i = 0;
   for (; 2 * (i + lanes) <= n; i += lanes) {
-    const Vector<S> e = *(const Loose*)(even + i), o = *(const Loose*)(odd + i);
+    const Vector<S> e = several(*(const Loose*)(even + i)), o = several(*(const Loose*)(odd + i));
     *(Loose*)(out + 2 * i) = interleave_lanes<0, S>(e, o, Lanes<lanes>{});
     *(Loose*)(out + 2 * i + lanes) = interleave_lanes<lanes / 2, S>(e, o, Lanes<lanes>{});
   }
   for (; i < n / 2; i++) {
-    out[2 * i] = even[i];
-    out[2 * i + 1] = odd[i];
+    out[2 * i] = one(even[i]);
+    out[2 * i + 1] = one(odd[i]);
   }
-  if (n & 1) out[n - 1] = even[n / 2];
+  if (n & 1) out[n - 1] = one(even[n / 2]);
+}
+template <class S>
+void interleave(const S* even, const S* odd, int n, S* out, bool, const Limits<S>* limits) {
+  limits ? interleave_within<S, true>(even, odd, n, out, *limits) : interleave_within<S, false>(even, odd, n, out, {});
 }
 
 template <class S>
 void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
-  for (; rows > 0; rows--, even += stride, odd += stride, out += out_stride) interleave(even, odd, n, out, false);
+  for (; rows > 0; rows--, even += stride, odd += stride, out += out_stride) interleave<S>(even, odd, n, out, false, nullptr);
 }
 #endif
 

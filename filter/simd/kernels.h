@@ -18,6 +18,13 @@ namespace stz {
 
 constexpr int row_slack = 128;  // elements
 
+// Numbers below `low` become `low`, numbers above `high` become `high`; a NaN stays.
+template <class S>
+struct Limits {
+  S low, high;
+  S operator()(S v) const { return v < low ? low : v > high ? high : v; }
+};
+
 // Neighbours as offsets (in elements) from the sample, group by group.
 struct TapTable {
   int groups = 0;
@@ -116,7 +123,7 @@ struct RowKernels {
                         Real* mean);
   // out[2 i] = even[i], out[2 i + 1] = odd[i]. n counts outputs, which are written exactly. Inputs may be read from 16 elements before
   // their start. `streaming`: bypass the caches; call finish_streaming() before another thread reads.
-  void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming);
+  void (*interleave)(const S* even, const S* odd, int n, S* out, bool streaming, const Limits<S>* limits);
   // The same for rows with `stride` (inputs) and `out_stride` (outputs). Inputs may be read up to row_slack elements beyond their end.
   void (*interleave_rows)(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride);
   // The inverse of interleave. n counts inputs. Reads and writes exactly.

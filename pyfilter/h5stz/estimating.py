@@ -63,6 +63,8 @@ class Estimate:
         sampled, chunk_count: number of sampled chunks, and of all chunks.
         exact: True if all chunks were compressed, so that nothing is extrapolated, and the fill value of the dataset does
             not matter: it is unknown if chunks stand over the edge and `fill_value` is given.
+        sign_changes: how many samples may come out below 0, or above 0, while they are not: in chunks of both signs, those that
+            are not farther from 0 than an absolute bound. Chunks of one sign keep it.
     """
 
     bytes: int
@@ -76,6 +78,7 @@ class Estimate:
     sampled: int
     chunk_count: int
     exact: bool
+    sign_changes: int = 0
 
     @property
     def ratio(self) -> float:
@@ -170,6 +173,17 @@ class _Sample:
             self._counts[fill] = [validity.numbers(piece, excluded).size for piece in self.pieces]
         return self._counts[fill]
 
+    def sign_changes(self, settings: Settings) -> int:
+        """How many samples may change their sign."""
+        lossy_integers = settings.integers == _core.CHOICES["integers"]["lossy"]
+        if settings.mode != _core.MODES["absolute"] or (self.dtype.kind in "iub" and not lossy_integers):
+            return 0
+        excluded = () if settings.fill is None else (settings.fill,)
+        numbers = (validity.numbers(piece, excluded) for piece in self.pieces)
+        mixed = (each for each in numbers if each.size and each.min() < 0 < each.max())
+        looked_at = sum(piece.nbytes for piece in self.pieces)
+        return round(sum(_within(each, settings.bound) for each in mixed) * self.array_bytes / looked_at)
+
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
         """The codec's estimate for each chunk as HDF5 stores it: chunks at the end of the data are padded."""
 
@@ -216,7 +230,12 @@ class _Sample:
             sampled=len(self.pieces),
             chunk_count=self.chunk_count,
             exact=exact,
+            sign_changes=self.sign_changes(settings),
         )
+
+
+def _within(numbers: Array, bound: float) -> int:
+    return int(np.count_nonzero((numbers >= -bound) & (numbers <= bound)))
 
 
 def _in_memory(source: ArraySource) -> TypeGuard[Array]:

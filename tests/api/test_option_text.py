@@ -147,6 +147,8 @@ def option_sets():
         integers=st.integers(0, 1),
         content_check=st.integers(0, 2),
         check=st.integers(0, 1),
+        keep_range=st.integers(0, 1),
+        valid_high=st.sampled_from([0, 1e-3, np.inf]),
         **counts,
     )
 

@@ -16,6 +16,12 @@ from support import boxes, cases, exact
 RELAXED = Fraction(3, 2)
 
 
+def _keeps_sign(expected, found):
+    """Whether numbers below 0, and above 0, are found only where some were."""
+    with np.errstate(invalid="ignore"):
+        return all(np.any(side(expected, 0)) or not np.any(side(found, 0)) for side in (np.less, np.greater))
+
+
 @dataclass
 class Tally:
     """What was judged.
@@ -55,6 +61,8 @@ class Tally:
         judged = exact.judge(expected, found, bound, pointwise)
         if judged.wrong:
             raise Violation(f"{what}: {judged.wrong}")
+        if not _keeps_sign(exact.components(expected), exact.components(found)):
+            raise Violation(f"{what}: a sign that no sample had")
         self.samples += judged.samples
         self.by_fractions += judged.by_fractions
         if not measured:

@@ -144,6 +144,7 @@ def cases():
         | field_cases()
         | remainder_cases()
         | short_float_cases()
+        | range_cases()
     )
 
 
@@ -317,6 +318,25 @@ def short_float_cases():
         {"absolute": 70.0},
     )
     return found
+
+
+def range_cases():
+    """Streams with a range of values: {name: (array, options)}."""
+    masked = with_bits(of_dtype(noise(40 * 43, 7).reshape(40, 43), "f4") ** 2, np.s_[5:16, 9:20], 0x7FC00000)
+    grid = noise(600, 9) * 0.25
+    return {
+        "range_signs": (noise(60 * 61).reshape(60, 61).astype("f4") ** 2, {"absolute": 3000.0}),
+        "range_negative": (-(noise(20 * 21 * 22, 2).reshape(20, 21, 22).astype(">f8") ** 2), {"absolute": 900.0}),
+        "range_kept": (of_dtype(waves((40, 43), 200), "f2"), {"absolute": 30.0, "keep_range": True}),
+        "range_layers": (of_dtype(waves((60, 61), 400), "f8"), {"absolute": 0.5, "layers": 3, "keep_range": True}),
+        "range_masked": (masked, {"absolute": 2000.0, "block": "region"}),
+        "range_integers": (noise(900, 3).reshape(30, 30).astype("i2") // 9, {"absolute": 7.0}),
+        "range_u8": (noise(900, 3).astype("u8") + np.uint64(2**63), {"absolute": 70.0, "valid_range": (2.0**63, None)}),
+        "range_grid": (np.where(grid > 200, 0, grid), {"absolute": 0.8}),
+        "range_enhanced": (np.abs(walks((26, 27, 28), 7)).astype("f4"), {"absolute": 100.0, "enhance": "relaxed"}),
+        "range_complex": ((noise(900, 4) + 1j * noise(900, 5)).reshape(30, 30).astype("c8"), {"absolute": 70.0}),
+        "range_pointwise": (noise(900, 6).astype("f4") + 1, {"pointwise_relative": 0.1, "valid_range": (1, 1024)}),
+    }
 
 
 def with_layers(stream, layers):

@@ -131,6 +131,21 @@ static void check_added_options(void) {
   EXPECT(compress_with(&options) == STZ_OK);
   options.learn = STZ_LEARN_NO + 1;
   EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.learn = STZ_LEARN_YES;
+
+  options.keep_range = 1;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.keep_range = 2;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.keep_range = 0;
+
+  options.valid_range[1] = HUGE_VAL;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.valid_range[0] = HUGE_VAL;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.valid_range[0] = 1;
+  options.valid_range[1] = 0.5;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
 }
 
 static void check_estimate(void) {

@@ -24,7 +24,20 @@ OPTIONS = {
         "fill_value",
         "block",
     ),
-    *("threads", "effort", "layers", "layer_bounds", "enhance", "append_axis", "content_check", "integers", "check", "learn"),
+    *(
+        "threads",
+        "effort",
+        "layers",
+        "layer_bounds",
+        "enhance",
+        "append_axis",
+        "content_check",
+        "integers",
+        "check",
+        "learn",
+        "keep_range",
+        "valid_range",
+    ),
 }
 
 

@@ -150,6 +150,18 @@ def test_missing_value_alone_is_honoured(tmp_path):
         assert np.array_equal(np.isnan(read["sic"].values), np.isnan(dataset["sic"].values))
 
 
+def test_valid_ranges_are_kept(tmp_path):
+    import xarray
+
+    share = np.clip(np.random.default_rng(1).standard_normal((64, 80)).cumsum(1) / 9, 0, 1).astype("f4")
+    dataset = xarray.Dataset({"a": (("y", "x"), share, {"valid_range": [0.0, 1.0]}), "b": (("y", "x"), share)})
+    write(dataset, tmp_path / "a.nc", absolute=0.2, variables={"b": {"absolute": 0.2, "keep_range": True}})
+    assert stz(tmp_path / "a.nc", "a").get_config()["valid_range"] == (0, 1)
+    with xarray.open_dataset(tmp_path / "a.nc") as read:
+        for name in ("a", "b"):
+            assert read[name].values.min() >= 0 and read[name].values.max() <= 1
+
+
 def test_variables_by_name(tmp_path):
     dataset = climate()
     rules = {"sic": {"lossless": True}, "s*": {"absolute": 1}, "area": {"pointwise_relative": 1e-3}, "epoch": None}

@@ -25,11 +25,21 @@ from reference_decoder.layers import Layers, read_layer_errors, read_layers, req
 from reference_decoder.palette import MOST_VALUES
 from reference_decoder.remainders import Remainders, read_remainders, require_remainders
 from reference_decoder.short_floats import FLOATS, Floats
+from reference_decoder.value_range import Range, read_range
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this version
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
-ACCUMULATED_BOUND, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS = 6, 8, 9, 10, 11, 12, 13
+ACCUMULATED_BOUND, VALUE_RANGE, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS = (
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+    13,
+)
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -71,6 +81,7 @@ class Header:
     trailer_size: int = 0
     axis_map: list | None = None
     accumulated_bound: float | None = None
+    values: Range | None = None  # of the decoded components
     bound_used: bool = False
     exact_size: int | None = None
     layers: Layers = field(default_factory=Layers)
@@ -233,6 +244,9 @@ def read_record(tag, payload, header):
     elif tag == ACCUMULATED_BOUND:
         header.accumulated_bound = payload.double()
         require(0 < header.accumulated_bound < math.inf, "accumulated bound")
+    elif tag == VALUE_RANGE:
+        require(header.form == BLOCKS, "range of values: form")
+        header.values = read_range(payload, header.component, header.floats)
     elif tag == BOUND_USED:
         require(header.mode == 0, "bound used: mode")
         header.bound_used = True

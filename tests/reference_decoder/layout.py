@@ -13,6 +13,7 @@ from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_he
 from reference_decoder.palette import read_palette
 from reference_decoder.remainders import add_remainders
 from reference_decoder.sections import Sections
+from reference_decoder.value_range import within
 
 POINTWISE_RELATIVE = 2  # a mode
 UNKNOWN = np.finfo("f8").max  # an accumulated bound that nobody knows
@@ -21,7 +22,10 @@ UNKNOWN = np.finfo("f8").max  # an accumulated bound that nobody knows
 def words_of(header, sections):
     """The components of all items as words."""
     word = np.dtype(f"u{header.component.itemsize}")
-    words = np.ascontiguousarray(elements(header, np.stack([item.samples for item in sections.items]))).view(word)
+    components = elements(header, np.stack([item.samples for item in sections.items]))
+    if header.values:
+        components = within(header.values, components, header.floats)
+    words = np.ascontiguousarray(components).view(word)
     put_masked(header, words, np.stack([item.specials for item in sections.items]), sections.literal_bits)
     return words
 

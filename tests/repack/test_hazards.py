@@ -246,3 +246,28 @@ def test_what_was_read_and_stays_as_it_is(filters, tmp_path):
     assert (done.returncode, done.stdout) == (0, "larger\n"), done.stderr
     with h5py.File(tmp_path / "y.h5") as file:
         assert file["a"][...].tobytes() == noise.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "wanted"),
+    [
+        ({"valid_range": np.array([0, 1], "f4")}, (0, 1)),
+        ({"valid_min": 0.0}, (0, np.inf)),
+        ({"valid_max": np.int16(1)}, (-np.inf, 1)),
+        ({"valid_range": [1.0, 0.0]}, None),
+        ({"valid_range": [0.0]}, None),
+        ({"valid_min": "0"}, None),
+    ],
+    ids=str,
+)
+def test_what_cf_calls_valid_stays_valid(attributes, wanted, tmp_path):
+    share = np.clip(random_field((100, 100), 4, 1) / 3, 0, 1).astype("f4")
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", data=share, chunks=share.shape).attrs.update(attributes)
+        file.create_dataset("y", data=share - 2, chunks=share.shape).attrs.update(attributes)
+    outcomes(tmp_path / "a.h5", absolute=0.1)
+    with h5py.File(tmp_path / "new.h5") as file:
+        assert h5stz.STZ.from_dataset(file["x"]).get_config().get("valid_range") == wanted
+        if wanted:
+            assert file["x"][...].min() >= wanted[0] and file["x"][...].max() <= wanted[1]
+        assert file["y"][...].max() <= 0 and np.abs(file["y"][...] - (share - 2)).max() <= 0.1

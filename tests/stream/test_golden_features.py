@@ -101,7 +101,8 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 8, 9, 10, 11, 12, 13)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13)},
+    ("Range of values", "bytes"): {"ends": ["record 7"], "lower end": ["record 7"], "upper end": ["record 7"]},
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],
         "size of the base's stream": ["patch"],

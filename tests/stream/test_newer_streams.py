@@ -96,6 +96,7 @@ SKIPPED = {"another record with an even tag": even_records, "another record of a
 KNOWN = {
     "critical records 1, 5 and 9",
     "records 2, 6, 8, 10 and 12, record 4 of a trailer",
+    "critical record 7",
     "critical record 11",
     "critical record 13",
     "dtypes 14, 15 and 16",

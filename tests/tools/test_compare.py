@@ -215,3 +215,19 @@ def test_memory_is_kept_from_piece_to_piece(tmp_path):
             assert all(np.shares_memory(each, found[0][1]) and each.dtype == dtype for _, each in found)
         colours = h5py.enum_dtype({"red": 0, "blue": 1}, "u1")
         assert memory.piece(file.create_dataset("colours", (4, 4), colours), np.s_[0:2, 0:2]).tolist() == [[0, 0], [0, 0]]
+
+
+def test_signs_that_the_original_does_not_have_are_counted(pieces, tmp_path, capsys):
+    x = np.zeros((20, 30, 40), "f4")
+    x[0, 0, :6] = 1, 1, -1, -1, 0, np.nan
+    y = x.copy()
+    y[0, 0, :7] = -1, 0, 1, 0, -1e-9, -1, 2
+    for one, other in ((x, y), (np.nan_to_num(x), np.nan_to_num(y)), (x.astype("f8"), np.ma.masked_invalid(y))):
+        assert h5stz.compare(one, other).sign_changes == 4 + (not np.isnan(one).any())
+    counts = [np.nan_to_num(array).clip(0).astype("u1") for array in (x, y)]
+    assert h5stz.compare(*counts).sign_changes == 2
+    for name, array in (("a", x), ("b", y)):
+        with h5py.File(tmp_path / f"{name}.h5", "w") as file:
+            file["x"] = array
+    assert cli.main(["compare", str(tmp_path / "a.h5"), str(tmp_path / "b.h5")]) == 0
+    assert "below or above 0, and not so in the original: 4 samples" in capsys.readouterr().out

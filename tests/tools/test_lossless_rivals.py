@@ -80,7 +80,7 @@ FLOATS = {"a": WEIGHTS["a"], "one": np.array([2.0])}
 
 
 def same(found, wanted):
-    assert list(found) == list(wanted)
+    assert sorted(found) == sorted(wanted)
     for name, array in wanted.items():
         assert found[name].dtype == array.dtype and np.array_equal(found[name], array)
 

@@ -38,6 +38,7 @@ struct Plan {
         threads(request.threads),
         learned(request.learned) {
     header.form = Form::blocks;
+    if (is_exact()) header.range = {};
     // A content check by default would take too long if samples must be converted to elements first, or if some are special values.
     check_if_cheap = request.content_check == STZ_CONTENT_CHECK_DEFAULT;
     content_check = check_if_cheap ? samples_are_elements<S>(header) && !specials() : request.content_check == STZ_CONTENT_CHECK_WRITE;
@@ -50,10 +51,13 @@ struct Plan {
     STZ_FAULT_POINT(samples, own.data(), own.size() * sizeof(S));
   }
 
+  // Whether all decoded elements are those of the array.
+  bool is_exact() const { return header.quantizer != QuantizerKind::uniform && header.step == 1 && layers <= 1 && unknown_bits.empty(); }
   const u8* specials() const { return masks->specials_or_null(); }  // null: nothing is masked
   void without_layers() {
     layers = 1;
     unknown_bits.clear();
+    if (is_exact()) header.range = {};
   }
 };
 

@@ -1,5 +1,6 @@
 // What a caller asks for that the header does not record. Encoder only. A request does not change once it is made.
 #pragma once
+#include <limits>
 #include <vector>
 
 #include "encoder/plan/learned.h"
@@ -13,6 +14,10 @@ struct StreamRequest {
   std::vector<int> unknown_bits;  // the cuts between layers (encode.h); empty: evenly
   bool dead_zone = false;         // wide dead zones (dead_zone.h) if the quantizer allows them
   int32_t content_check = STZ_CONTENT_CHECK_DEFAULT;
+  bool keep_range = false;  // decoded elements stay between the smallest and the largest valid sample
+  // decoded elements stay at or above, and at or below, if all valid samples are
+  double valid_low = -std::numeric_limits<double>::infinity(), valid_high = std::numeric_limits<double>::infinity();
+  double error_factor = 1;               // how far decoded elements may be from the samples, in bounds
   int threads = 1;                       // most threads; the bytes do not depend on it
   const LearnedSets* learned = nullptr;  // predictions of earlier arrays, to choose from; null or empty: all are fitted
 };

@@ -1,6 +1,7 @@
 #include "encoder/represent/floating_array.h"
 
 #include "base/faults.h"
+#include "encoder/represent/choose_range.h"
 #include "encoder/represent/dead_zone.h"
 #include "encoder/represent/fixed_point.h"
 #include "format/logarithm.h"
@@ -46,6 +47,7 @@ FloatingArray<S>::FloatingArray(const Array& a, const Header& h, const StreamReq
   STZ_FAULT_POINT(samples, loaded_.data(), loaded_.size() * sizeof(S));
   STZ_FAULT_POINT(scan, &largest, sizeof largest);
   ulp_ = unit_in_last_place(largest, a.layout.dtype);
+  header_.range = choose_range(header_, request, samples_, masks_->specials_or_null(), n_);
 }
 
 template <class S>

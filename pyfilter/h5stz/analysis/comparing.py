@@ -44,6 +44,7 @@ class Comparison:
         largest_error, largest_at: max |error| and its index; None if no pair was compared.
         mean_error, rmse: mean error and root mean squared error.
         psnr: 20 log10((high - low) / rmse) in dB; inf without error.
+        sign_changes: number of compared pairs in which the sample of the array is below 0, or above 0, and its original is not.
     """
 
     shape: tuple[int, ...]
@@ -58,6 +59,7 @@ class Comparison:
     mean_error: float
     rmse: float
     psnr: float
+    sign_changes: int = 0
 
 
 @checked
@@ -167,12 +169,17 @@ def _valid(one: Array, other: Array, missing: Sequence[float]) -> Array:
     return found
 
 
+def _sign_changes(one: Array, other: Array) -> int:
+    """How many numbers have a sign that their originals do not have."""
+    return int(np.count_nonzero((other < 0) > (one < 0)) + np.count_nonzero((other > 0) > (one > 0)))
+
+
 class _Sums:
     """Sums over all slabs."""
 
     def __init__(self, identical: bool) -> None:
         self.identical = identical
-        self.count = self.unpaired = 0
+        self.count = self.unpaired = self.sign_changes = 0
         self.low, self.high, self.largest = math.inf, -math.inf, 0.0
         self.at: tuple[int, ...] | None = None
         self.errors = self.squares = 0.0
@@ -195,6 +202,7 @@ class _Sums:
         if (squares := self._all_valid(one, other, missing)) is not None:
             x, error = np.asarray(one), self._error[: one.size]
             largest = abs(max(float(error.max()), -float(error.min())))
+            self.sign_changes += _sign_changes(x, np.asarray(other))
             self._sum_up(x, error, squares)
             return int(np.argmax(np.abs(error))) if self._is_largest(largest) else None
         x, y, valid = _real(one), _real(other), _valid(one, other, missing)
@@ -205,8 +213,10 @@ class _Sums:
             if not count:
                 return None
             samples, error = x[valid], np.where(valid, y, 0) - np.where(valid, x, 0)
+            self.sign_changes += _sign_changes(samples, y[valid])
         else:
             samples, error = x, y - x
+            self.sign_changes += _sign_changes(x, y)
         size = np.abs(error)
         self._sum_up(samples, error, float((error * error).sum()))
         return int(np.argmax(np.where(valid, size, -1))) if self._is_largest(float(size.max())) else None
@@ -254,6 +264,7 @@ class _Sums:
             mean_error=self.errors / self.count if self.count else math.nan,
             rmse=rmse,
             psnr=math.inf if rmse == 0 else 20 * math.log10(width / rmse) if width > 0 else math.nan,
+            sign_changes=self.sign_changes,
         )
 
 
@@ -268,6 +279,8 @@ def summary_lines(found: Comparison) -> list[str]:
         said.append(f"PSNR: {found.psnr:.2f} dB, range {found.low:g} to {found.high:g}")
     else:
         said.append("no pair of samples is finite in both")
+    if found.sign_changes:
+        said.append(f"below or above 0, and not so in the original: {counted(found.sign_changes, 'sample')}")
     if found.unpaired:
         said.append(f"finite and not missing in one only, or in neither and different: {counted(found.unpaired, 'sample')}")
     return said

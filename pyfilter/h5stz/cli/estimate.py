@@ -18,6 +18,7 @@ from h5stz.cli import datasets
 from h5stz.cli.explained import Failures, explained
 from h5stz.cli.output import NOTHING_STORED, printable, say
 from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
+from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
 from h5stz.files.classic_netcdf import opened_source
@@ -181,3 +182,6 @@ def _print(lines: list[_Line]) -> None:
         )
         before = line.path
     Console(soft_wrap=True).print(table)
+    for line in lines:
+        if count := line.estimate.sign_changes:
+            say(f"{line.path}, {line.asked}: up to {counted(count, 'sample')} near 0 may change the sign")

@@ -36,6 +36,30 @@ BOUNDS = (*_NUMBERS, "lossless")
 _ENHANCEMENTS: dict[str, bool | str] = {"auto": True, "strict": "strict", "relaxed": "relaxed", "both": "both"}
 
 
+def _ends(text: str) -> tuple[float | None, float | None]:
+    ends = [float(end) if end.strip() else None for end in text.split(",")]
+    if len(ends) != 2:
+        raise ValueError(f"{text!r} must be two numbers with a comma between them, such as 0,100 or 0,")
+    return ends[0], ends[1]
+
+
+def range_options(function: _Function) -> _Function:
+    """Decorator for commands: adds the options --keep-range and --valid-range. Their values are those for STZ, or None."""
+    valid_range = click.option(
+        "--valid-range",
+        type=Parsed("two numbers", _ends),
+        metavar="A,B",
+        help="The smallest and the largest valid value, as 0,100 or 0, (no end). Decompressed values stay between them.",
+    )
+    keep_range = click.option(
+        "--keep-range",
+        is_flag=True,
+        default=None,
+        help="Decompressed values stay between the smallest and the largest value of their chunk.",
+    )
+    return keep_range(valid_range(function))
+
+
 def enhance_option(function: _Function) -> _Function:
     """Decorator for commands: adds the option --enhance. Its value is the one for STZ, or None."""
 

@@ -24,9 +24,10 @@ from h5stz.files.history import is_lossy
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
 from h5stz.hdf5.named_datasets import no_dataset_like
-from h5stz.hdf5.objects import Lost, datasets, has_numpy_type, identity, name_of
+from h5stz.hdf5.objects import Lost, attribute, datasets, has_numpy_type, identity, name_of
 from h5stz.hdf5.short_floats import ShortFloats, short_float_of
 from h5stz.hdf5.tree_contents import Contents
+from h5stz.hdf5.valid_numbers import valid_range
 from h5stz.options.bounds import NoRangeError, RangeError
 from h5stz.options.chunks import GOOD, suggest_chunks
 from h5stz.options.option_checks import BOUNDS, checked_bound, checked_enhance
@@ -37,7 +38,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
 
 SMALLEST = 4096  # bytes: of smaller datasets nothing is gained
-_OF_LOSS = ("layers", "layer_bounds", "enhance")  # options that are of no use without loss
+_OF_LOSS = ("layers", "layer_bounds", "enhance", "keep_range", "valid_range")  # options that are of no use without loss
 _LARGEST_CHUNK = (1 << 32) - 1  # bytes: HDF5's limit
 
 #: Why a dataset is copied as it is, by the outcome that a report names.
@@ -186,6 +187,8 @@ class Plan:
             return Decision("missing values")
         if missing and (dataset.dtype.kind in "iu" or elements.is_floating(dataset.dtype)):
             options["fill_value"] = missing[0]
+        if not exact and (ends := valid_range(lambda name: attribute(dataset, name))):
+            options.setdefault("valid_range", ends)
         try:
             return self._with_options(dataset, options)
         except StzError as error:

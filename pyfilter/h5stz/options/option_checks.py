@@ -41,7 +41,10 @@ def check_creation(creation: Iterable[str], own: Mapping[str, str]) -> None:
 
     `own`: what to do instead, for each argument of create_dataset that the call has itself.
     """
-    options = {name: f"give {name}= itself" for name in (*BOUNDS, "lossless", "fill_value", "layer_bounds", *_core.OPTIONS)}
+    options = {
+        name: f"give {name}= itself"
+        for name in (*BOUNDS, "lossless", "fill_value", "layer_bounds", "valid_range", *_core.OPTIONS)
+    }
     for name in creation:
         instead = ({**options, **_COMPRESSION, **own}).get(name)
         if instead is not None:
@@ -144,6 +147,22 @@ def checked_layer_bounds(bounds: Iterable[SupportsFloat] | None, layers: object)
     if layers not in (1, len(given) + 1):
         raise StzError(f"layers={layers!r}: these layer_bounds make {len(given) + 1} layers: omit layers=", _OPTION)
     return given
+
+
+def checked_valid_range(ends: Iterable[SupportsFloat | None] | None) -> tuple[float, float] | None:
+    """The smallest and the largest valid value; infinities for None, which is no end."""
+    if ends is None:
+        return None
+    try:
+        first, last = ends
+        low, high = -math.inf if first is None else float(first), math.inf if last is None else float(last)
+    except (TypeError, ValueError, OverflowError):
+        raise StzTypeError(
+            f"valid_range={ends!r} must be two numbers, the smallest and the largest valid value, such as (0, 100)", _OPTION
+        ) from None
+    if not low < high:
+        raise StzError(f"valid_range=({low}, {high}) must have the smaller number first; None is no end", _OPTION)
+    return low, high
 
 
 def _without_axes(value: object) -> object:

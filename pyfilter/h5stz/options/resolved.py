@@ -12,7 +12,15 @@ from h5stz.elements import DType
 from h5stz.errors import StzError
 from h5stz.options import bounds
 from h5stz.options.fill import Scan
-from h5stz.options.option_checks import check_bound_of_enhance, checked_bound, checked_chunks
+from h5stz.options.option_checks import (
+    check_bound_of_enhance,
+    checked_bound,
+    checked_chunks,
+    checked_enhance,
+    checked_layer_bounds,
+    checked_option,
+    checked_valid_range,
+)
 from h5stz.options.ratio_bounds import ratio_bound
 from h5stz.options.settings import Settings
 
@@ -143,3 +151,16 @@ def with_measured(
         candidates += [plain.replace(enhance=_core.CHOICES["enhance"][kind]) for kind in ("relaxed", "none")]
     found = bounds.psnr_settings(number, scan.source, extremes, candidates, shape)
     return settings.replace(bound=found.bound, enhance=found.enhance)
+
+
+def without_data(kind: str, number: float, given: Mapping[str, Any], rank: int | None) -> Settings:
+    """The Settings before anything is looked for in data: without a fill value, and with a bound that may still be measured."""
+    layers = given["layers"]
+    cuts = checked_layer_bounds(given["layer_bounds"], layers)
+    one_by_one = {**given, "layers": 1 if cuts else layers}
+    numbers: dict[str, Any] = {
+        name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"
+    }
+    numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers or 1)
+    mode = _core.MODES["absolute" if kind in MEASURED else kind]
+    return Settings(mode, number, layer_bounds=cuts, valid_range=checked_valid_range(given["valid_range"]), **numbers)

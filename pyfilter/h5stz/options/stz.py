@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Literal, SupportsFloat, TypeAlias, TypedDict
 
@@ -20,6 +20,7 @@ from h5stz import _core, elements, slabs
 from h5stz.counts import counted
 from h5stz.elements import DType, Real
 from h5stz.errors import StzError
+from h5stz.options import resolved as resolving
 from h5stz.options.automatic_chunks import ClientData
 from h5stz.options.chunks import warn_if_small
 from h5stz.options.fill import Scan, fill_value_of
@@ -27,14 +28,11 @@ from h5stz.options.option_checks import (
     BOUNDS,
     checked_bound,
     checked_dtype,
-    checked_enhance,
-    checked_layer_bounds,
     checked_option,
     option_value,
     thread_count,
 )
 from h5stz.options.resolved import MEASURED, Resolved, bound_for, of_text, settings_of, with_measured, with_nothing_found
-from h5stz.options.settings import Settings
 from h5stz.options.training import with_predictions
 from h5stz.signatures import checked
 from h5stz.slabs import ArraySource
@@ -66,6 +64,8 @@ class CodingOptions(TypedDict, total=False):
     enhance: bool | np.bool_ | str | None
     check: bool | np.bool_
     learn: bool | np.bool_
+    keep_range: bool | np.bool_
+    valid_range: Iterable[SupportsFloat | None] | None
 
 
 class Options(CodingOptions, total=False):
@@ -152,6 +152,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             same options. False: every chunk is fitted. `psnr`, `ratio` and an `effort` from 7 on imply False. With trained
             predictions (trained()), chunks take these alone. The environment variable H5STZ_LEARN=0 turns learning from
             earlier chunks off everywhere. Provisional.
+        keep_range: True: decompressed values stay between the smallest and the largest valid number of their chunk. Without it
+            they keep the sign: they are not below 0 if no valid number of their chunk is, and not above likewise.
+        valid_range: the smallest and the largest valid value, such as (0, 100) or (0, None). Decompressed values are not below
+            the first if no valid number of their chunk is, and not above the second likewise.
 
     Valid numbers are finite, not masked and not the fill value. For complex data they are the real and imaginary parts.
 
@@ -199,6 +203,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         enhance: bool | np.bool_ | str | None = None,
         check: bool | np.bool_ = False,
         learn: bool | np.bool_ = True,
+        keep_range: bool | np.bool_ = False,
+        valid_range: Iterable[SupportsFloat | None] | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
         if text is not None:
@@ -213,13 +219,12 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         dataset_dtype = checked_dtype(source, dtype, kind == "lossless")
         source = None if dataset_dtype is None else source
         kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
-        measured = kind in MEASURED
-        settings = _without_data(kind, number, given, None if source is None else len(source.shape))
+        settings = resolving.without_data(kind, number, given, None if source is None else len(source.shape))
         self._look_at_chunks(chunks, dataset_dtype, source)
-        scan = None if source is None else Scan(source, exact=measured)
+        scan = None if source is None else Scan(source, exact=kind in MEASURED)
         fill, origin = fill_value_of(fill_value, scan, dataset_dtype, settings)
         settings = settings.replace(fill=fill)
-        if scan is not None and measured:
+        if scan is not None and kind in MEASURED:
             settings = with_measured(kind, number, scan, settings, chunks, enhance is True or isinstance(enhance, np.bool_))
         settings = with_predictions(settings, source, chunks, thread_count(threads))
         self._set(Resolved(settings, asked, dataset_dtype, origin))
@@ -291,7 +296,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
 
         The keys are ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, and optionally ``fill_value=X``, ``dtype=f4``,
         ``block=region``, ``threads=N``, ``effort=N``, ``layers=N``, ``layer_bounds=B/B``, ``enhance=strict``,
-        ``append_axis=N``, ``integers=lossy``, ``content_check=no``, ``check=yes``, ``learn=no`` (docs/cd_values.md).
+        ``append_axis=N``, ``integers=lossy``, ``content_check=no``, ``check=yes``, ``learn=no``,
+        ``keep_range=yes``, ``valid_range=A/B`` (docs/cd_values.md).
         `relative`, `psnr` and `ratio`, which depend on data, are written as the absolute bound.
 
         Args:
@@ -321,6 +327,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             config |= {"fill_value": self.fill_value, "dtype": elements.text_of(self.resolved.dtype)}
         if settings.layer_bounds:
             config["layer_bounds"] = settings.layer_bounds
+        if settings.valid_range:
+            config["valid_range"] = settings.valid_range
         numbers = {name: getattr(settings, name) for name in _core.OPTIONS}
         config |= {
             name: option_value(name, number) for name, number in numbers.items() if number and (name, number) != ("layers", 1)
@@ -379,19 +387,6 @@ def client_data(dataset: h5py.Dataset) -> tuple[int, ...] | None:
         if identifier == _core.FILTER_ID:
             return tuple(words)
     return None
-
-
-def _without_data(kind: str, number: float, given: Mapping[str, Any], rank: int | None) -> Settings:
-    """The Settings before anything is looked for in data: without a fill value, and with a bound that may still be measured."""
-    layers = given["layers"]
-    cuts = checked_layer_bounds(given["layer_bounds"], layers)
-    one_by_one = {**given, "layers": 1 if cuts else layers}
-    numbers: dict[str, Any] = {
-        name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"
-    }
-    numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers or 1)
-    mode = _core.MODES["absolute" if kind in MEASURED else kind]
-    return Settings(mode, number, layer_bounds=cuts, **numbers)
 
 
 _DEFAULTS = {one.name: one.default for one in inspect.signature(STZ).parameters.values()}

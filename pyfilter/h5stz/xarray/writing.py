@@ -16,6 +16,7 @@ from h5stz import _core, patterns
 from h5stz.elements import Real
 from h5stz.errors import StzError, StzTypeError
 from h5stz.hdf5.file_kinds import refuse_address
+from h5stz.hdf5.valid_numbers import valid_range
 from h5stz.new_files import written_directly
 from h5stz.options.chunks import SMALL
 from h5stz.options.option_checks import BOUNDS, all_cores
@@ -247,6 +248,8 @@ def _asked(
     fill = options.pop("fill_value", None)
     if fill is None and dtype.kind == "f":
         fill = fill_number(variable)
+    if lossy and not options.get("lossless") and (ends := valid_range(variable.attrs.get)):
+        options = {"valid_range": ends} | options
     return _Plan(chunks, origin, Request(StoredArray(variable), options, chunks, fill))
 
 

@@ -17,7 +17,7 @@ from h5stz.counts import counted
 from h5stz.elements import Array, BytesLike, DType, Real
 from h5stz.errors import StzError
 from h5stz.limits import OF_STREAMS
-from h5stz.options.option_checks import checked_number, thread_count
+from h5stz.options.option_checks import checked_number, checked_valid_range, thread_count
 from h5stz.options.precision import checked_precision
 from h5stz.options.settings import Settings
 from h5stz.options.stz import STZ, Block, Integers, Options
@@ -44,7 +44,7 @@ class CodecOptions:
         lossless: True restores every bit.
         fill_value: number that marks missing values. They are restored exactly and do not influence the bound. None: there is
             none. NaN and infinities are always kept.
-        block, effort, layers, layer_bounds, enhance, integers, content_check, check: as for STZ.
+        block, effort, layers, layer_bounds, enhance, integers, content_check, check, keep_range, valid_range: as for STZ.
         threads: 1 to 255, for encoding and decoding each chunk. None: the number in H5STZ_THREADS, or 1.
         max_error: largest permitted absolute error of reads, in the units of the data, for chunks with precision layers. Only
             the layers that it needs are fetched and decoded. None: all layers.
@@ -64,6 +64,8 @@ class CodecOptions:
     layers: int = 1
     layer_bounds: tuple[float, ...] | None = None
     enhance: str | None = None
+    keep_range: bool = False
+    valid_range: tuple[float | None, float | None] | None = None
     max_error: Real | None = None
     predictions: str | None = None
 
@@ -73,6 +75,9 @@ class CodecOptions:
             object.__setattr__(self, field.name, value.item() if isinstance(value, np.generic) else value)  # JSON has no others
         if self.layer_bounds is not None:
             object.__setattr__(self, "layer_bounds", tuple(self.layer_bounds))
+        if self.valid_range is not None:
+            ends = checked_valid_range(self.valid_range) or ()
+            object.__setattr__(self, "valid_range", tuple(end if np.isfinite(end) else None for end in ends))  # as JSON has it
         if self.fill_value is False or (isinstance(self.fill_value, float) and not np.isfinite(self.fill_value)):
             object.__setattr__(self, "fill_value", None)
         checked_precision(self.max_error, None)

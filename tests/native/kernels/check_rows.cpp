@@ -107,17 +107,19 @@ void check_interleave(const Kernels& tested, Random& random) {
     for (int repeat = 0; repeat < 6; repeat++) {
       const int n = length_of(l);
       const bool streaming = repeat % 2;
-      note("n %d%s", n, streaming ? ", streaming" : "");
+      // Of random bits, about half are below the lower end and a quarter above the upper one; zeros of both signs are at an end.
+      const Limits<S> within = repeat == 4 ? Limits<S>{S(0), S(3)} : Limits<S>{S(-2), S(0)}, *limits = repeat < 2 ? nullptr : &within;
+      note("n %d%s%s", n, streaming ? ", streaming" : "", limits ? ", limits" : "");
       // garbage of all bits: nothing is computed
       Guarded<S> even(random, size_t(n + 1) / 2, 16, row_slack), odd(random, size_t(n) / 2, 16, row_slack), out(random, size_t(n));
       remember(even, odd, out);
-      rows_of<S>(tested).interleave(even.data(), odd.data(), n, out.data(), streaming);
+      rows_of<S>(tested).interleave(even.data(), odd.data(), n, out.data(), streaming, limits);
       tested.finish_streaming();
       even.unchanged("even");
       odd.unchanged("odd");
       out.changed_only("out", 0, n);
       std::vector<S> expected(size_t(n) + 1);
-      rows_of<S>(reference).interleave(even.data(), odd.data(), n, expected.data(), streaming);
+      rows_of<S>(reference).interleave(even.data(), odd.data(), n, expected.data(), streaming, limits);
       same("out", out.data(), expected.data(), size_t(n));
     }
 }

@@ -66,13 +66,17 @@ void mean_of_valid(const S* row, const u8* kinds, const std::ptrdiff_t* offsets,
 // ---------------------------------------------------------------- rows in and out of halves
 
 template <class S>
-void interleave(const S* even, const S* odd, int n, S* out, bool) {
-  for (int i = 0; i < n; i++) out[i] = i % 2 ? odd[i / 2] : even[i / 2];
+void interleave(const S* even, const S* odd, int n, S* out, bool, const Limits<S>* limits) {
+  for (int i = 0; i < n; i++) {
+    out[i] = i % 2 ? odd[i / 2] : even[i / 2];
+    if (limits && out[i] < limits->low) out[i] = limits->low;
+    if (limits && out[i] > limits->high) out[i] = limits->high;
+  }
 }
 
 template <class S>
 void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
-  for (int r = 0; r < rows; r++) interleave(even + r * stride, odd + r * stride, n, out + r * out_stride, false);
+  for (int r = 0; r < rows; r++) interleave<S>(even + r * stride, odd + r * stride, n, out + r * out_stride, false, nullptr);
 }
 
 template <class S>

@@ -45,8 +45,8 @@ struct Rows {
       for (int t = 1; t < count; t++)
         if (kinds[n - 1 + kind_offsets[t]] && t + 1 == count) spoilt(mean[n - 1]);
   }
-  static void interleave(const S* even, const S* odd, int n, S* out, bool streaming) {
-    (right->*member).interleave(even, odd, n, out, streaming);
+  static void interleave(const S* even, const S* odd, int n, S* out, bool streaming, const Limits<S>* limits) {
+    (right->*member).interleave(even, odd, n, out, streaming, limits);
     if (n % 16 == 15 && reinterpret_cast<uintptr_t>(out) % 64 == 8) out[n] = out[0];
   }
   static void interleave_rows(const S* even, const S* odd, std::ptrdiff_t stride, int rows, int n, S* out, std::ptrdiff_t out_stride) {
