@@ -28,4 +28,11 @@ using RealOf = typename Arithmetic<S>::Real;
 template <class S>
 using CodeOf = typename Arithmetic<S>::Code;
 
+// Numbers below `low` become `low`, numbers above `high` become `high`; a NaN stays.
+template <class S>
+struct Limits {
+  S low, high;
+  S operator()(S v) const { return v < low ? low : v > high ? high : v; }
+};
+
 }  // namespace stz

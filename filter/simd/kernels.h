@@ -18,13 +18,6 @@ namespace stz {
 
 constexpr int row_slack = 128;  // elements
 
-// Numbers below `low` become `low`, numbers above `high` become `high`; a NaN stays.
-template <class S>
-struct Limits {
-  S low, high;
-  S operator()(S v) const { return v < low ? low : v > high ? high : v; }
-};
-
 // Neighbours as offsets (in elements) from the sample, group by group.
 struct TapTable {
   int groups = 0;

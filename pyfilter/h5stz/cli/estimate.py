@@ -184,4 +184,4 @@ def _print(lines: list[_Line]) -> None:
     Console(soft_wrap=True).print(table)
     for line in lines:
         if count := line.estimate.sign_changes:
-            say(f"{line.path}, {line.asked}: up to {counted(count, 'sample')} near 0 may change the sign")
+            say(f"up to {counted(count, 'sample')} of {line.path} near 0 may change the sign ({line.asked})")

@@ -215,10 +215,9 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
         if kind in MEASURED and source is None:
             raise StzError(f"{kind}= refers to the whole dataset: pass it as data, {asked}, data=array", _ARGUMENT)
-        bounded_integers = checked_option("integers", integers)
         dataset_dtype = checked_dtype(source, dtype, kind == "lossless")
         source = None if dataset_dtype is None else source
-        kind, number = bound_for(kind, number, dataset_dtype, bounded_integers)
+        kind, number = bound_for(kind, number, dataset_dtype, checked_option("integers", integers))
         settings = resolving.without_data(kind, number, given, None if source is None else len(source.shape))
         self._look_at_chunks(chunks, dataset_dtype, source)
         scan = None if source is None else Scan(source, exact=kind in MEASURED)
