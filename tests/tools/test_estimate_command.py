@@ -28,7 +28,8 @@ def test_the_grid_of_all_datasets(path):
     said = [line for line in lines if line.startswith("/")]
     assert [line.split()[0] for line in said if "not estimated" not in line] == ["/counts", "/run/rho"]
     assert "/time: not estimated, as compress copies it unchanged (less than 4096 bytes)" in said
-    assert all(sum(f"relative={bound}" in line for line in lines) == 2 for bound in (0.1, 0.01, 0.001, 0.0001, 1e-05))
+    rows = [line for line in lines if "may change the sign" not in line]
+    assert all(sum(f"relative={bound}" in line for line in rows) == 2 for bound in (0.1, 0.01, 0.001, 0.0001, 1e-05))
 
 
 @pytest.mark.parametrize("words", [("--relative", 1e-3), ("--absolute", 0.01), ("--ratio", 20), ("--psnr", 70)], ids=str)
