@@ -170,6 +170,8 @@ def _is_extent(extent: object) -> bool:
 def _stz(samples: Samples, dtype: DType, chunks: tuple[int, ...], options: CodingOptions, threads: int) -> STZ:
     """The STZ of the options, which looks at the data only if it must."""
     given: dict[str, Any] = {key: value for key, value in options.items() if value is not None}
+    if elements.is_long_double(dtype) and not given.get("lossless"):
+        elements.storage_dtype(dtype)  # says that it cannot be compressed with a bound
     if samples.is_masked or not given.keys().isdisjoint(MEASURED):
         if dtype != samples.dtype:
             raise StzTypeError(
