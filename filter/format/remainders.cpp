@@ -111,7 +111,7 @@ u64 read_slab_directory(const u8* section, u64 available, u64 size, u64 slabs, s
   i64 last = 0;
   sizes.reserve(size_t(slabs));
   for (u64 k = 0; k < slabs; k++) {
-    last += decoder.signed_number(m.change);
+    last = i64(u64(last) + u64(decoder.signed_number(m.change)));
     require(last >= 0 && u64(last) <= left, STZ_ERROR_CORRUPT);
     const u64 stored = u64(last) + (last ? check_size(u64(last)) : 0);
     require(stored <= left, STZ_ERROR_CORRUPT);
