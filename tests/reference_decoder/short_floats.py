@@ -52,7 +52,15 @@ class Floats:
         unit = np.maximum(exponents - 1, 1 - self.bias) - self.m
         found = np.ldexp(np.rint(np.ldexp(numbers, -unit)), unit)
         beyond = np.inf if self.has_infinity else self.largest
-        return np.where(np.abs(found) > self.largest, np.copysign(beyond, numbers), found)
+        found = np.where(np.abs(found) > self.largest, np.copysign(beyond, numbers), found)
+        return np.where(np.isnan(numbers), numbers, found)
+
+    def quiet(self, numbers):
+        """What the mantissa of a quiet NaN has: the upper bits of that of a double."""
+        if not self.has_infinity:
+            return 0
+        upper = (np.ascontiguousarray(numbers, np.float64).view(np.int64) & (1 << 52) - 1) >> 52 - self.m
+        return upper | 1 << self.m - 1
 
     def words(self, numbers):
         """The bits of doubles that are numbers of the type or infinite."""
@@ -63,6 +71,7 @@ class Floats:
         normal = digits >= 1 << self.m
         found = np.where(normal, (unit + self.bias - 1 << self.m) + digits, digits)
         found = np.where(np.isfinite(magnitudes), found, self.first_special).astype(np.int64)
+        found |= np.where(np.isnan(numbers), self.quiet(numbers), 0)
         return np.where(np.signbit(numbers), found | self.sign, found).astype(f"u{(self.e + self.m + 1) // 8}")
 
 
