@@ -21,7 +21,7 @@
 namespace stz {
 namespace {
 
-constexpr double largest_relaxation = 1.5;  // of the bound by an enhancement (stz.h)
+constexpr double largest_factor = 1.5;  // of the bound by an enhancement (stz.h)
 constexpr int thorough_effort = 7;
 constexpr int most_learned_effort = 6;  // higher ones fit every array
 
@@ -264,7 +264,7 @@ ValueRange range_with_enhancement(const stz_layout& layout, const u8* data, cons
   const Array a{layout, data};
   if (simple_stream<SizeEstimate>(a, options, h)) return {};
   StreamRequest request = request_of(layout, options, {});
-  request.error_factor = largest_relaxation;
+  request.error_factor = largest_factor;
   return a.width == sizeof(float) ? FloatingArray<float>(a, h, request).header().range
                                   : FloatingArray<double>(a, h, request).header().range;
 }

@@ -12,7 +12,7 @@
 namespace stz {
 namespace {
 
-constexpr double rounding_up = 1 + 1e-6;
+constexpr double upwards = 1 + 1e-6;
 
 // The smallest and the largest valid sample; low above high if there is none.
 template <class S>
@@ -116,8 +116,8 @@ std::optional<u64> stated_end(i32 dtype, bool is_low, double v) {
 double reach_of(const Header& h, const StreamRequest& request, double sample) {
   if (request.layers > 1 || !request.unknown_bits.empty()) return __builtin_inf();
   if (h.mode == STZ_LOSSLESS) return 0;
-  if (h.mode == STZ_ABSOLUTE) return h.bound * request.error_factor * rounding_up;
-  return h.bound < 1 ? h.bound * __builtin_fabs(sample) * rounding_up : __builtin_inf();
+  if (h.mode == STZ_ABSOLUTE) return h.bound * request.error_factor * upwards;
+  return h.bound < 1 ? h.bound * __builtin_fabs(sample) * upwards : __builtin_inf();
 }
 
 template <class S>

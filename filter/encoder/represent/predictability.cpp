@@ -8,8 +8,8 @@
 namespace stz {
 namespace {
 
-constexpr u64 most_samples = 512, fewest_samples = 64, share = 32;
-constexpr i64 reach = 3;
+constexpr u64 most_neighbourhoods = 512, fewest_neighbourhoods = 64, share = 32;
+constexpr i64 farthest_neighbour = 3;
 
 // A number, its place in the order of numbers, and one unit in its last place.
 struct Sampled {
@@ -58,19 +58,19 @@ Predictability predictability_of(const Array& a) {
   Predictability best{infinite, infinite, 0, false, 0};
   std::vector<double> values;
   u64 any = u64(1) << mantissa_bits(a.layout.dtype);
-  const u64 samples = std::clamp(a.elements / share, fewest_samples, most_samples);
+  const u64 samples = std::clamp(a.elements / share, fewest_neighbourhoods, most_neighbourhoods);
   const Numbers numbers(a);
   u64 stride = 1, seed = 1;
   for (int axis = a.layout.rank - 1; axis >= 0; axis--) {
     const u64 extent = a.layout.shape[axis];
     Sums linear, cubic;
-    for (u64 s = 0; extent > 2 * u64(reach) && s < samples; s++) {
+    for (u64 s = 0; extent > 2 * u64(farthest_neighbour) && s < samples; s++) {
       u64 at = (pseudo_random(seed) << 31 | pseudo_random(seed)) % a.elements;
-      const u64 index = at / stride % extent, inside = std::clamp<u64>(index, reach, extent - 1 - reach);
+      const u64 index = at / stride % extent, inside = std::clamp<u64>(index, farthest_neighbour, extent - 1 - farthest_neighbour);
       at = at - index * stride + inside * stride;
       const int part = a.parts == 2 ? int(s & 1) : 0;
       auto number = [&](i64 d) { return numbers.at(u64(i64(at) + d * i64(stride)), part); };
-      const Sampled x = number(0), l = number(-1), h = number(1), l3 = number(-reach), h3 = number(reach);
+      const Sampled x = number(0), l = number(-1), h = number(1), l3 = number(-farthest_neighbour), h3 = number(farthest_neighbour);
       if (!(__builtin_fabs(x.value) + __builtin_fabs(l.value) + __builtin_fabs(h.value) + __builtin_fabs(l3.value) +
                 __builtin_fabs(h3.value) <
             infinite))
@@ -89,7 +89,7 @@ Predictability predictability_of(const Array& a) {
     stride *= extent;
     for (Sums* sums : {&linear, &cubic}) {
       const double n = double(sums->differences.size());
-      if (n < double(fewest_samples) / 4) continue;
+      if (n < double(fewest_neighbourhoods) / 4) continue;
       best.places = std::min(best.places, sums->places / n);
       if (sums->units / n >= best.units) continue;
       best.units = sums->units / n;
