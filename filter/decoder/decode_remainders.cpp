@@ -157,11 +157,6 @@ void add_level(const Header& h, const Slabs& slabs, const u8* section, u64 size,
     offset.push_back(begin);
     begin += n + (n ? check_size(n) : 0);
   }
-  const Hierarchy& hierarchy = slabs.h;
-  const Index n = hierarchy.level[0].n;
-  Index step{1, 1, 1, 1};
-  for (size_t finer = 0; finer < slabs.l; finer++)
-    for (size_t a = 0; a < axes; a++) step[a] <<= hierarchy.level[finer].split[a];
   const Places place(h);
   const SlabDecoder decoder(h);
   const bool swap = swapped(h.layout);
@@ -174,13 +169,12 @@ void add_level(const Header& h, const Slabs& slabs, const u8* section, u64 size,
     worker.elements.resize(size_t(b[0] * b[1] * b[2] * b[3]) + 1);
     const u8* const bytes = section + offset[number];
     if (sizes[number]) require_check(check_of(bytes, size_t(sizes[number])), bytes + sizes[number]);
-    const u64 first_of_item = slab.item * hierarchy.level[0].samples();
     const bool in_order = place.in_order() && !swap;
     auto for_places = [&](auto f) {
       u64 k = 0;
       for_slab_rows(slabs, slab.box, [&](const Index& at, i64 apart, i64 count) {
-        const u64 row = first_of_item + u64(((at[0] * step[0] * n[1] + at[1] * step[1]) * n[2] + at[2] * step[2]) * n[3] + at[3] * step[3]);
-        const u64 distance = u64(apart * step[3]);
+        const u64 row = slabs.number_of(slab.item, at);
+        const u64 distance = u64(apart * slabs.step[3]);
         if (in_order)
           for (u64 x = 0; x < u64(count); x++) f(k + x, array + (row + x * distance) * sizeof(U), std::false_type());
         else

@@ -70,21 +70,13 @@ class SlabEncoder {
 
 // Writes the section of a level.
 Bytes level_section(const SlabEncoder& encoder, const Slabs& slabs, int threads) {
-  const Hierarchy& hierarchy = slabs.h;
-  const Index n = hierarchy.level[0].n;
-  Index step{1, 1, 1, 1};
-  for (size_t finer = 0; finer < slabs.l; finer++)
-    for (size_t a = 0; a < axes; a++) step[a] <<= hierarchy.level[finer].split[a];
   std::vector<Bytes> coded(slabs.count());
   struct Nothing {};
   parallel_for<Nothing>(coded.size(), threads, [&](Nothing&, u64 number) {
     const Slabs::Slab slab = slabs.at(number);
-    const u64 first_of_item = slab.item * hierarchy.level[0].samples();
     coded[number] = encoder.encode([&](auto f) {
-      for_slab_rows(slabs, slab.box, [&](const Index& at, i64 apart, i64 count) {
-        f(first_of_item + u64(((at[0] * step[0] * n[1] + at[1] * step[1]) * n[2] + at[2] * step[2]) * n[3] + at[3] * step[3]),
-          u64(apart * step[3]), count);
-      });
+      for_slab_rows(slabs, slab.box,
+                    [&](const Index& at, i64 apart, i64 count) { f(slabs.number_of(slab.item, at), u64(apart * slabs.step[3]), count); });
     });
   });
   std::vector<u64> sizes;
@@ -105,7 +97,9 @@ void add(const Array& a, const CutNumbers&, int threads, Stream& stream) {
   Bytes sections;
   h.remainder.clear();
   for (size_t k = 0; k < h.section.size(); k++) {
-    const Bytes section = level_section(encoder, Slabs(hierarchy, h.section.size() - 1 - k), threads);
+    const Slabs slabs(hierarchy, h.section.size() - 1 - k);
+    const Bytes section = level_section(encoder, slabs, threads);
+    if (slabs.count() > most_slabs(section.size())) return stream.bytes.clear();
     h.remainder.push_back(section.size());
     sections.insert(sections.end(), section.begin(), section.end());
   }

@@ -183,12 +183,12 @@ struct FieldChoice {
 
 FieldChoice choose_fields(const Array& a, const Header& h, const StreamRequest& request) {
   constexpr u64 least_numbers = 256, many_numbers = 1 << 14;
-  constexpr double near = 1.5, cost_of_coding = 3.5, cost_with_remainders = 2.25;  // bits: a rough rule, fitted on 74 arrays
+  constexpr double near = 1.5;  // bits: the expected ones are rough
   FieldChoice choice;
   if (h.mode != STZ_LOSSLESS || !is_floating(a.layout.dtype) || a.elements < least_numbers) return choice;
   choice.plan = plan_fields(a, request.effort >= thorough_effort);
   const Predictability p = predictability_of(a);
-  const double coded = std::min(p.places + cost_of_coding, p.units + cost_with_remainders) - p.zero_bits;
+  const double coded = std::min(p.bits_in_ulps(), p.bits_with_remainders()) - p.zero_bits;
   const double predicted = std::min(coded, double(8 * a.width));
   const double far = std::min(3.0, 0.1 * double(8 * a.width));
   const bool hopeless = p.hopeless && a.elements >= many_numbers;

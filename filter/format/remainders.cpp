@@ -34,6 +34,8 @@ Slabs::Slabs(const Hierarchy& hierarchy, size_t level_number)
   const Level& level = h.level[l];
   const Index extent = is_base ? level.n : level.block;
   if (!is_base) blocks = block_count(level);
+  for (size_t finer = 0; finer < l; finer++)
+    for (size_t a = 0; a < axes; a++) step[a] <<= h.level[finer].split[a];
   axis = 0;
   while (axis < 3 && extent[size_t(axis)] == 1) axis++;
   i64 plane = 1;
@@ -52,6 +54,8 @@ Slabs::Slab Slabs::at(u64 number) const {
   slab.box.size[a] = to - from;
   return slab;
 }
+
+u64 most_slabs(u64 section) { return std::max<u64>(u64(1) << 22, 256 * section); }
 
 Bytes write_remainders(const Remainders& r) {
   Bytes payload{u8(r.zeros), u8(r.zero_bits)};
@@ -104,7 +108,7 @@ u64 read_slab_directory(const u8* section, u64 available, u64 size, u64 slabs, s
   begin = front + check_size(front);
   if (available < begin) return begin;
   require_check(check_of(section, size_t(front)), section + front);
-  require(slabs <= most_decisions(coded), STZ_ERROR_CORRUPT);
+  require(slabs <= most_decisions(coded) && slabs <= most_slabs(size), STZ_ERROR_CORRUPT);
   BinaryDecoder decoder(section + in.consumed(), size_t(coded));
   SlabModels m;
   u64 left = size - begin;

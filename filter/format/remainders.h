@@ -61,6 +61,12 @@ struct Slabs {
     Box box;  // in samples of the level; may be empty at the end of a short block
   };
   Slab at(u64 number) const;
+  // The number of the sample of level 0 at a place of the level, in the codec's order.
+  u64 number_of(u64 item, const Index& at) const {
+    const Index& n = h.level[0].n;
+    return item * h.level[0].samples() +
+           u64(((at[0] * step[0] * n[1] + at[1] * step[1]) * n[2] + at[2] * step[2]) * n[3] + at[3] * step[3]);
+  }
 
   const Hierarchy& h;
   const size_t l;
@@ -68,6 +74,7 @@ struct Slabs {
   u64 blocks, per_block;  // blocks of an item
   int axis;
   i64 thickness;
+  Index step{1, 1, 1, 1};  // between samples of the level, in samples of level 0
 };
 
 // Calls f(coordinates of the first sample of the level, distance along axis 3, count) for the samples of a slab that no coarser level has.
@@ -86,6 +93,9 @@ void for_slab_rows(const Slabs& slabs, const Box& box, F f) {
         }
       }
 }
+
+// Most slabs of a section of so many bytes, as of other indices: this limits the memory that a damaged section can cost.
+u64 most_slabs(u64 section);
 
 Bytes write_remainders(const Remainders& r);
 void read_remainders(ByteReader& payload, Remainders& r);

@@ -1,5 +1,8 @@
 #include "reader/remainder_reader.h"
 
+#include <algorithm>
+
+#include "coding/binary_coder.h"
 #include "coding/checksum.h"
 #include "format/convert.h"
 
@@ -22,9 +25,9 @@ std::vector<i64> selected_places(const Selection& selection, size_t axis, i64 lo
 
 // Calls f(the sample's place in the box, its offset in the output) for the selected samples of a box that no coarser level has.
 template <class F>
-void for_selected(const Slabs& slabs, const Box& box, const Index& step, const Selection& selection, F f) {
+void for_selected(const Slabs& slabs, const Box& box, const Selection& selection, F f) {
   std::array<std::vector<i64>, axes> places;
-  for (size_t a = 0; a < axes; a++) places[a] = selected_places(selection, a, box.low[a], box.size[a], step[a]);
+  for (size_t a = 0; a < axes; a++) places[a] = selected_places(selection, a, box.low[a], box.size[a], slabs.step[a]);
   for_slab_rows(slabs, box, [&](const Index& at, i64 apart, i64 count) {
     i64 offset = 0, inside = 0;
     for (size_t a = 0; a < 3; a++) {
@@ -40,6 +43,21 @@ void for_selected(const Slabs& slabs, const Box& box, const Index& step, const S
   });
 }
 
+// Whether a box has selected samples that no coarser level has.
+bool any_selected(const Slabs& slabs, const Box& box, const Selection& selection) {
+  for (size_t a = 0; a < axes; a++) {
+    const i64 low = box.low[a] * slabs.step[a], high = (box.low[a] + box.size[a] - 1) * slabs.step[a];
+    if (selection.wanted.start[a] > high || selection.wanted.last(a) < low) return false;
+  }
+  bool own = slabs.is_base;
+  for (size_t a = 0; a < axes; a++) {
+    const std::vector<i64> places = selected_places(selection, a, box.low[a], box.size[a], slabs.step[a]);
+    if (std::all_of(places.begin(), places.end(), [](i64 place) { return place < 0; })) return false;
+    for (size_t k = 0; k < places.size() && slabs.h.level[slabs.l].split[a]; k++) own |= places[k] >= 0 && ((box.low[a] + i64(k)) & 1);
+  }
+  return own;
+}
+
 }  // namespace
 
 RemainderReader::RemainderReader(const Header& h, SourcePart& source, PartReader& blocks)
@@ -47,11 +65,7 @@ RemainderReader::RemainderReader(const Header& h, SourcePart& source, PartReader
   u64 offset = content_bytes(h);
   for (u64 n : h.remainder) offset -= n;
   for (size_t k = 0; k < h.remainder.size(); k++) {
-    const size_t l = h.remainder.size() - 1 - k;
-    Index step{1, 1, 1, 1};
-    for (size_t finer = 0; finer < l; finer++)
-      for (size_t a = 0; a < axes; a++) step[a] <<= hierarchy_.level[finer].split[a];
-    sections_.push_back({Slabs(hierarchy_, l), step, offset, h.remainder[k], {}, {}});
+    sections_.push_back({Slabs(hierarchy_, h.remainder.size() - 1 - k), offset, h.remainder[k], {}, {}});
     offset += h.remainder[k];
   }
 }
@@ -80,19 +94,13 @@ std::vector<RemainderReader::Block> RemainderReader::needed(const Selection& sel
   for (size_t s = 0; s < sections_.size(); s++) {
     const Section& section = sections_[s];
     const Slabs& slabs = section.slabs;
+    require(slabs.count() <= most_decisions(source_.size()), STZ_ERROR_CORRUPT);  // before they are looked at one by one
     for (u64 b = 0; b < slabs.blocks; b++) {
       Block block{s, 0, 0, 0, {}};
       for (u64 part = 0; part < slabs.per_block; part++) {
         const Box box = slabs.at(b * slabs.per_block + part).box;
         if (box.size[size_t(slabs.axis)] == 0) continue;
-        bool any = false;
-        bool inside = true;
-        for (size_t a = 0; a < axes; a++) {
-          const i64 low = box.low[a] * section.step[a], high = (box.low[a] + box.size[a] - 1) * section.step[a];
-          inside &= selection.wanted.start[a] <= high && selection.wanted.last(a) >= low;
-        }
-        if (inside) for_selected(slabs, box, section.step, selection, [&](i64, u64) { any = true; });
-        if (!any) continue;
+        if (!any_selected(slabs, box, selection)) continue;
         if (block.count == 0) {
           block.first = b * slabs.per_block + part;
           block.box = box;
@@ -108,7 +116,7 @@ std::vector<RemainderReader::Block> RemainderReader::needed(const Selection& sel
 
 // All samples of a block's slabs, those of coarser levels among them, in C order.
 Selection RemainderReader::selection_of(const Block& block) const {
-  const Index& step = sections_[block.section].step;
+  const Index& step = sections_[block.section].slabs.step;
   Selection all;
   i64 stride = i64(component_size(h_.layout.dtype));
   for (size_t a = axes; a-- > 0;) {
@@ -148,13 +156,13 @@ void RemainderReader::add_slab(const Section& section, u64 number, const Box& bo
     }
   });
   decoder_.decode(bytes.data(), bytes.size(), numbers.data(), numbers.size());
-  for_selected(section.slabs, box, section.step, selection,
+  for_selected(section.slabs, box, selection,
                [&](i64 place, u64 offset) { store_bits(out + offset, numbers[size_t(index[size_t(place)])], sizeof(U), swap); });
 }
 
 void RemainderReader::lose(const Block& block, const Selection& selection, u64 offset, size_t cause, DamageReport& report) const {
   const Section& section = sections_[block.section];
-  for_selected(section.slabs, block.box, section.step, selection,
+  for_selected(section.slabs, block.box, selection,
                [&](i64, u64 place) { report.lose_elements(cause, (offset + place) / element_size(h_.layout.dtype), 1); });
 }
 

@@ -19,7 +19,6 @@ class RemainderReader {
  private:
   struct Section {
     Slabs slabs;
-    Index step;                     // of its samples, in samples of level 0
     u64 offset, size;               // in the stream
     std::vector<u64> sizes, place;  // of the slabs, once read; places in the stream
   };

@@ -8,6 +8,7 @@ import reference_decoder
 from golden import arrays
 from h5stz import _core
 from support import boxes
+from support.stream_bytes import varint, with_crc
 
 CASES = {name: case for name, case in arrays.remainder_cases().items() if case[0].dtype.kind == "f"}
 
@@ -29,5 +30,41 @@ def test_a_preview_is_within_one_and_a_half_steps():
     array, options = CASES["remainders_3d"]
     stream = arrays.compress(array, options)
     accepted = 1.5 * reference_decoder.read_header(stream).remainders.step
-    preview = reference_decoder.decode(stream, max_error=accepted)
+    reader = _core.Reader.of_bytes(stream, 0)
+    reader.max_error(accepted)
+    preview = boxes.read(reader, array.dtype, (0,) * 3, array.shape)
     assert 0 < np.abs(preview - array).max() <= accepted
+    assert preview.tobytes() == reference_decoder.decode(stream, max_error=accepted).tobytes()
+    reader.max_error(accepted / 2)
+    assert boxes.read(reader, array.dtype, (0,) * 3, array.shape).tobytes() == array.tobytes()
+
+
+def test_coarse_reads_plan_few_bytes():
+    array, options = CASES["remainders_regions"]
+    stream = arrays.compress(array, options)
+    coarse = _core.Reader.of_bytes(stream, 0).plan((0,) * 3, tuple(-(-extent // 4) for extent in array.shape), (4,) * 3)
+    assert sum(size for _, size in coarse) < len(stream) / 8
+
+
+def test_damage_in_a_slab_leaves_other_slabs_alone():
+    array, options = CASES["remainders_1d"]
+    stream = bytearray(arrays.compress(array, {**options, "content_check": False}))
+    stream[-20] ^= 1  # in the last slab of level 0
+    with pytest.raises(h5stz.StzError, match="checksum"):
+        h5stz.decompress(bytes(stream))
+    with pytest.warns(h5stz.DamageWarning) as told:
+        found = h5stz.decompress(bytes(stream), on_error="nan")
+    lost = np.isnan(found)
+    assert 0 < lost.sum() == told[0].message.damage[0].lost
+    assert not lost[::2].any() and found[~lost].tobytes() == array[~lost].tobytes()
+
+
+def test_a_header_that_claims_a_huge_array_ends_at_once():
+    array, options = CASES["remainders_of_few"]
+    header = reference_decoder.read_header(stream := arrays.compress(array, {**options, "content_check": False}))
+    front = bytearray(stream[: header.size - 4])
+    at = 7  # the varint of the only extent
+    assert front[at : at + 2] == varint(len(array))
+    claimed = with_crc(bytes(front[:at]) + varint(2**50) + bytes(front[at + 2 :])) + stream[header.size :]
+    with pytest.raises(h5stz.StzError):
+        boxes.read(_core.Reader.of_bytes(claimed, 0), array.dtype, (2**49,), (3,))

@@ -143,7 +143,8 @@ def read_sizes(section, count):
     coded = reader.take(reader.varint())
     front = section[: reader.at]
     require(reader.take(len(check(front))) == check(front), "checksum of remainders")
-    require(count <= most_decisions(len(coded)), "more slabs than a section can hold")
+    most = min(most_decisions(len(coded)), max(2**22, 256 * len(section)))
+    require(count <= most, "more slabs than a section can hold")
     coder, model, sizes, size = BinaryDecoder(coded), SignedModel(), [], 0
     for _ in range(count):
         size += coder.signed(model)
