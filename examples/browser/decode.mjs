@@ -53,7 +53,7 @@ export function decode(stz, stream) {
       check(stz, stz.stz_info(source, stream.length, header));
       const view = new DataView(stz.memory.buffer, header, info.bytes); // anew: the memory moves where it grows
       const type = types[view.getInt32(info.dtype, true)];
-      const order = type.endsWith("1") ? "|" : view.getInt32(info.byteOrder, true) ? ">" : "<";
+      const order = type.endsWith("1") || type.startsWith("float8") ? "|" : view.getInt32(info.byteOrder, true) ? ">" : "<";
       const extents = Array.from({ length: view.getInt32(info.rank, true) }, (_, axis) =>
         Number(view.getBigUint64(info.shape + 8 * axis, true)),
       );

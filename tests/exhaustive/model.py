@@ -37,12 +37,14 @@ class Model:
     Attributes:
         values: as they were written last.
         defined: which of them are known at all.
+        before: the signs of all numbers that were ever written.
     """
 
     def __init__(self, shape, dtype, options, fill=None, fills=True):
         """`fill`: what samples hold that nobody wrote, None: zero; `fills`: whether they do."""
         self.dtype, self.options, self.fill, self.fills = np.dtype(dtype), options, fill, fills
         self.values, self.defined = self._empty(shape)
+        self.before = self.values[:0]
 
     def _empty(self, shape):
         return np.full(shape, 0 if self.fill is None else self.fill, self.dtype), np.full(shape, self.fills)
@@ -50,6 +52,7 @@ class Model:
     def wrote(self, part, values):
         """Keeps what was written."""
         self.values[part], self.defined[part] = values, True
+        self.before = np.unique(np.sign(exact.components(np.append(self.before, self.values[part]))))
 
     def resize(self, shape):
         """Cuts planes off, or adds planes that nobody wrote."""
@@ -73,7 +76,7 @@ class Model:
             bound = 0.0
         elif self.options.get("enhance") in ("relaxed", "both"):
             bound = promises.RELAXED * promises.Fraction(bound)
-        tally.within(expected, found, bound, what, "pointwise_relative" in self.options)
+        tally.within(expected, found, bound, what, "pointwise_relative" in self.options, before=[self.before])
         if self.missing() is not None:
             tally.fill_values(expected, found, self.missing(), what)
 
@@ -101,7 +104,7 @@ class Kept(Model):
     def copy(self):
         """That of a copy of the dataset."""
         other = Kept(self.values.shape, self.dtype, self.options, self.fill, self.fills)
-        other.values, other.defined = self.values.copy(), self.defined.copy()
+        other.values, other.defined, other.before = self.values.copy(), self.defined.copy(), self.before
         other.found, other.known = self.found.copy(), self.known.copy()
         return other
 

@@ -16,10 +16,12 @@ from support import boxes, cases, exact
 RELAXED = Fraction(3, 2)
 
 
-def _keeps_sign(expected, found):
-    """Whether numbers below 0, and above 0, are found only where some were."""
+def _keeps_sign(found, *given):
+    """Whether numbers below 0, and above 0, are found only where one of the given arrays has some."""
     with np.errstate(invalid="ignore"):
-        return all(np.any(side(expected, 0)) or not np.any(side(found, 0)) for side in (np.less, np.greater))
+        return all(
+            not np.any(side(found, 0)) or any(np.any(side(each, 0)) for each in given) for side in (np.less, np.greater)
+        )
 
 
 @dataclass
@@ -54,14 +56,18 @@ class Tally:
             raise Violation(f"{what}: not the same bits{_first_difference(expected, found)}")
         self.exact += expected.size
 
-    def within(self, expected, found, bound, what, pointwise=False, measured=False):
-        """Violation unless all samples keep a bound (0: the bits); `measured`: one that is not what was asked for."""
+    def within(self, expected, found, bound, what, pointwise=False, measured=False, before=()):
+        """Violation unless all samples keep a bound (0: the bits), and the array its sign.
+
+        measured: the bound is not what was asked for.
+        before: arrays that were written earlier. A rewrite keeps the decoded samples of those, and thus signs, until all are replaced.
+        """
         if bound == 0 and not measured:
             return self.same_bits(expected, found, what)
         judged = exact.judge(expected, found, bound, pointwise)
         if judged.wrong:
             raise Violation(f"{what}: {judged.wrong}")
-        if not _keeps_sign(exact.components(expected), exact.components(found)):
+        if not _keeps_sign(*map(exact.components, (found, expected, *before))):
             raise Violation(f"{what}: a sign that no sample had")
         self.samples += judged.samples
         self.by_fractions += judged.by_fractions

@@ -8,33 +8,35 @@ from exhaustive.source import Violation
 from support import cases
 
 
-def judge(tally, written, stream, options, what):
-    """What a stream says of its errors, layers and content check, against the array that was written last."""
+def judge(tally, written, stream, options, what, before=()):
+    """What a stream says of its errors, layers and content check, against the array that was written last; `before`: as in within()."""
     info, decoded = h5stz.info(stream), h5stz.decompress(stream)
     if not info.bound_used and not info.accumulated_bound:
         tally.same_bits(written, decoded, f"{what}: a stream that says that nothing was lost")
     elif info.mode == "pointwise_relative":
-        tally.within(written, decoded, info.bound, what, pointwise=True)
+        tally.within(written, decoded, info.bound, what, pointwise=True, before=before)
     else:
-        tally.within(written, decoded, max(info.relaxed_bound, info.accumulated_bound or 0.0), what, measured=True)
+        accumulated = max(info.relaxed_bound, info.accumulated_bound or 0.0)
+        tally.within(written, decoded, accumulated, what, measured=True, before=before)
     if options.get("content_check") and info.form.startswith(("blocks", "patched: blocks")) and not info.content_check:
         raise Violation(f"{what}: content_check=True was asked for")
     h5stz.verify(stream)
-    judge_layers(tally, written, stream, info, decoded, what)
+    judge_layers(tally, written, stream, info, decoded, what, before)
     return decoded
 
 
-def judge_layers(tally, written, stream, info, decoded, what):
+def judge_layers(tally, written, stream, info, decoded, what, before=()):
     """The errors of the layers. A stream with a single one tells its error unless that is point-wise."""
     if len(info.layers) == 1 and info.layers[0].max_error is None and info.mode != "pointwise_relative":
         raise Violation(f"{what}: the error of the only layer is not told, mode {info.mode}")
     earlier = max(0.0, (info.accumulated_bound or 0.0) - info.relaxed_bound)
     if info.layers[-1].max_error is not None:
-        tally.within(written, decoded, info.layers[-1].max_error + earlier, f"{what}: all layers", measured=True)
+        error = info.layers[-1].max_error + earlier
+        tally.within(written, decoded, error, f"{what}: all layers", measured=True, before=before)
     for layer in info.layers:
         if layer.max_error:
             rough = h5stz.decompress(stream, max_error=layer.max_error + earlier)
-            tally.within(written, rough, layer.max_error + earlier, f"{what}: layers", measured=True)
+            tally.within(written, rough, layer.max_error + earlier, f"{what}: layers", measured=True, before=before)
 
 
 def boxes_of(shape, chunks):
@@ -46,24 +48,25 @@ def boxes_of(shape, chunks):
         yield offset, part, tuple(slice(0, stop - start) for start, stop in zip(offset, stops, strict=True))
 
 
-def judge_chunk(tally, references, part, inside, stream, options, what):
+def judge_chunk(tally, references, part, inside, stream, options, what, before=()):
     """judge() of a chunk that may reach beyond the dataset, against any of the arrays that may have been compressed."""
     failures = []
     for written in references:
         whole = h5stz.decompress(stream)
         whole[inside] = written[part]
         try:
-            return judge(tally, whole, stream, options, what)
+            return judge(tally, whole, stream, options, what, [each[part] for each in before])
         except Violation as violation:
             failures.append(violation)
     raise failures[0]
 
 
-def judge_dataset(tally, references, dataset, options, what, made=None):
+def judge_dataset(tally, references, dataset, options, what, made=None, before=()):
     """Each chunk of a dataset, its view, and the errors that this tells of its layers.
 
     `references`: arrays that may have been compressed, the one that was written last first. A copy may keep the stream of the
-    first one, or be a compression of what the copying program has read. `made`: the STZ of a dataset that was written in parts.
+    first one, or be a compression of what the copying program has read. `made`: the STZ of a dataset that was written in parts;
+    `before`: all arrays that were written before the last one.
     A chunk that the filter took for a new one, such as one whose kept samples all are 0 (docs/rewriting.md), states only what
     was lost since. Then its bound is judged.
     """
@@ -76,17 +79,18 @@ def judge_dataset(tally, references, dataset, options, what, made=None):
             tally.same_bits(references[0][part], decoded[part], f"{what}: a chunk that is stored raw")
         else:
             try:
-                judge_chunk(tally, references, part, inside, stream, options, f"{what}, chunk {offset}")
+                judge_chunk(tally, references, part, inside, stream, options, f"{what}, chunk {offset}", before)
             except Violation:
                 if made is None or h5stz.info(stream).bound_used:
                     raise
                 tally.seen["a rewritten chunk taken for a new one"] += 1
-                judge_bound(tally, references[0][part], decoded[part], made, f"{what}, chunk {offset}")
+                earlier = [each[part] for each in before]
+                judge_bound(tally, references[0][part], decoded[part], made, f"{what}, chunk {offset}", earlier)
     view = h5stz.view(dataset)
     tally.same_bits(decoded, view[...], f"{what}: view")
     errors = view.layer_errors()
     for count, error in enumerate(errors, 1):
-        if not any(_within(tally, array, view.read(..., layers=count), error) for array in references):
+        if not any(_within(tally, array, view.read(..., layers=count), error, before) for array in references):
             raise Violation(f"{what}: more than {error} with {count} layers of {errors}")
         view.at_error(error)[...]
     return decoded
@@ -113,23 +117,24 @@ def judge_history(tally, original, dataset, what, told=0.0):
             )
 
 
-def _within(tally, written, found, error):
+def _within(tally, written, found, error, before):
     try:
-        tally.within(written, found, error, "", measured=True)
+        tally.within(written, found, error, "", measured=True, before=before)
     except Violation:
         return False
     return True
 
 
-def judge_bound(tally, written, decoded, made, what):
+def judge_bound(tally, written, decoded, made, what, before=()):
     """The bound that was asked for: that of the STZ `made`, of a dataset that was written anew or in part."""
     settings = made.get_config()
     if settings.get("lossless") or (written.dtype.kind in "iub" and settings.get("integers") != "lossy"):
         return tally.same_bits(written, decoded, what)
     if "pointwise_relative" in settings:
-        return tally.within(written, decoded, settings["pointwise_relative"], what, pointwise=True)
+        return tally.within(written, decoded, settings["pointwise_relative"], what, pointwise=True, before=before)
     relaxed = settings.get("enhance") in ("relaxed", "both")
-    return tally.within(written, decoded, made.bound * (1.5 if relaxed else 1) * (1 + 1e-15), what, measured=True)
+    bound = made.bound * (1.5 if relaxed else 1) * (1 + 1e-15)
+    return tally.within(written, decoded, bound, what, measured=True, before=before)
 
 
 def judge_psnr(array, decoded, wanted, fill, what):

@@ -62,7 +62,7 @@ def test_the_wheel_has_the_libraries_and_no_sources(built):
 def test_it_works_in_a_clean_environment(built, sources, tmp_path):
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv/bin/python"
-    run(python, "-m", "pip", "install", "--quiet", built[1], "pytest", "hypothesis")
+    run(python, "-m", "pip", "install", "--quiet", built[1], "pytest", "hypothesis", "ml_dtypes")
     variables = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "HDF5_PLUGIN_PATH"}}
     place = run(python, "-c", "import h5stz; print(h5stz.__file__)", cwd=tmp_path, env=variables)
     assert place.startswith(str(tmp_path))
