@@ -19,9 +19,7 @@ RELAXED = Fraction(3, 2)
 def _keeps_sign(found, *given):
     """Whether numbers below 0, and above 0, are found only where one of the given arrays has some."""
     with np.errstate(invalid="ignore"):
-        return all(
-            not np.any(side(found, 0)) or any(np.any(side(each, 0)) for each in given) for side in (np.less, np.greater)
-        )
+        return all(not np.any(side(found, 0)) or any(np.any(side(each, 0)) for each in given) for side in (np.less, np.greater))
 
 
 @dataclass
