@@ -58,7 +58,7 @@ class Tally:
         """Violation unless all samples keep a bound (0: the bits), and the array its sign.
 
         measured: the bound is not what was asked for.
-        before: arrays that were written earlier. A rewrite keeps the decoded samples of those, and thus signs, until all are replaced.
+        before: arrays that were written earlier. A rewrite keeps their decoded samples, and thus signs, until all are replaced.
         """
         if bound == 0 and not measured:
             return self.same_bits(expected, found, what)

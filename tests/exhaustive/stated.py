@@ -9,7 +9,7 @@ from support import cases
 
 
 def judge(tally, written, stream, options, what, before=()):
-    """What a stream says of its errors, layers and content check, against the array that was written last; `before`: as in within()."""
+    """What a stream says of its errors, layers and content check, against what was written last; `before`: as in within()."""
     info, decoded = h5stz.info(stream), h5stz.decompress(stream)
     if not info.bound_used and not info.accumulated_bound:
         tally.same_bits(written, decoded, f"{what}: a stream that says that nothing was lost")
