@@ -179,7 +179,7 @@ def rewrites(tally, source, written, stream, options, crc):
         lossy = h5stz.info(stream).bound_used
         stream = compress(array, options, stream)
         after = h5stz.decompress(stream)
-        tally.within(written, after, bound, "rewritten", "pointwise_relative" in options, before=[array])
+        tally.within(written, after, bound, "rewritten", "pointwise_relative" in options, given=[array])
         if fill is not None and fill is not False:
             tally.fill_values(written, after, fill, "rewritten")
         if lossy:

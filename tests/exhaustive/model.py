@@ -37,14 +37,14 @@ class Model:
     Attributes:
         values: as they were written last.
         defined: which of them are known at all.
-        before: the signs of all numbers that were ever written.
+        signs: those of all numbers that were ever written.
     """
 
     def __init__(self, shape, dtype, options, fill=None, fills=True):
         """`fill`: what samples hold that nobody wrote, None: zero; `fills`: whether they do."""
         self.dtype, self.options, self.fill, self.fills = np.dtype(dtype), options, fill, fills
         self.values, self.defined = self._empty(shape)
-        self.before = self.values[:0]
+        self.signs = np.array([])
 
     def _empty(self, shape):
         return np.full(shape, 0 if self.fill is None else self.fill, self.dtype), np.full(shape, self.fills)
@@ -52,7 +52,8 @@ class Model:
     def wrote(self, part, values):
         """Keeps what was written."""
         self.values[part], self.defined[part] = values, True
-        self.before = np.unique(np.sign(exact.components(np.append(self.before, self.values[part]))))
+        with np.errstate(invalid="ignore"):  # signalling NaN
+            self.signs = np.union1d(self.signs, np.sign(exact.components(self.values[part]).astype("f8")))
 
     def resize(self, shape):
         """Cuts planes off, or adds planes that nobody wrote."""
@@ -76,7 +77,7 @@ class Model:
             bound = 0.0
         elif self.options.get("enhance") in ("relaxed", "both"):
             bound = promises.RELAXED * promises.Fraction(bound)
-        tally.within(expected, found, bound, what, "pointwise_relative" in self.options, before=[self.before])
+        tally.within(expected, found, bound, what, "pointwise_relative" in self.options, given=[expected, self.signs])
         if self.missing() is not None:
             tally.fill_values(expected, found, self.missing(), what)
 
@@ -104,7 +105,7 @@ class Kept(Model):
     def copy(self):
         """That of a copy of the dataset."""
         other = Kept(self.values.shape, self.dtype, self.options, self.fill, self.fills)
-        other.values, other.defined, other.before = self.values.copy(), self.defined.copy(), self.before
+        other.values, other.defined, other.signs = self.values.copy(), self.defined.copy(), self.signs
         other.found, other.known = self.found.copy(), self.known.copy()
         return other
 

@@ -52,7 +52,7 @@ def draw_options(source, dtype, mode, fill):
 
 def rewritten(tally, source, written, stream, options):
     """A rewrite in part under other options, and one that changes nothing."""
-    array, before, written = h5stz.decompress(stream), [written], written.copy()
+    array, written = h5stz.decompress(stream), written.copy()
     part = source.numbers.random(array.shape) < 0.1
     part[tuple(slice(0, source.between(1, n)) for n in part.shape)] = True
     part &= written != options.get("fill_value", np.nan)
@@ -73,9 +73,9 @@ def rewritten(tally, source, written, stream, options):
     if source.chance(0.5):
         others["content_check"] = True
     new = h5stz.rewrite(array, stream, **others)
-    decoded = stated.judge(tally, written, new, others, "rewritten", before)
+    decoded = stated.judge(tally, written, new, others, "rewritten", [array])
     again = h5stz.rewrite(decoded, new, **{**others, "content_check": True})
-    stated.judge(tally, written, again, {**others, "content_check": True}, "rewritten without a change", before)
+    stated.judge(tally, written, again, {**others, "content_check": True}, "rewritten without a change", [decoded])
     return new
 
 

@@ -49,11 +49,11 @@ class Case:
             file.create_dataset("a", data=self.array, chunks=chunks, **made)
         return made
 
-    def judge(self, references, what, options=None, name="a", path=None, made=None, before=()):
+    def judge(self, references, what, options=None, name="a", path=None, made=None, given=None):
         """Judges a dataset, opened anew. Returns its samples."""
         with h5py.File(path or self.path, "r") as file:
             return stated.judge_dataset(
-                self.tally, references, file[name], self.options if options is None else options, what, made, before
+                self.tally, references, file[name], self.options if options is None else options, what, made, given
             )
 
     def values(self, before):
@@ -78,15 +78,16 @@ class Case:
 
 def written_in_parts(case):
     """Parts are written again, in one open file or in several: bounds hold for what was written last."""
-    made, last, before = case.create(), case.array.copy(), []
+    made, last = case.create(), case.array.copy()
+    given = [last.copy()]
     for _ in range(case.source.between(1, 3)):
         with h5py.File(case.path, "r+") as file:
             for _ in range(case.source.between(1, 2)):
                 part = case.part()
-                before.append(last.copy())
                 last[part] = file["a"][part] = case.values(last[part])
-    decoded = case.judge([last], "written in parts", made=made, before=before)
-    stated.judge_bound(case.tally, last, decoded, made, "written in parts", before)
+                given.append(last.copy())
+    decoded = case.judge([last], "written in parts", made=made, given=given)
+    stated.judge_bound(case.tally, last, decoded, made, "written in parts", given)
 
 
 def copied_by_hdf5(case):
@@ -99,8 +100,8 @@ def copied_by_hdf5(case):
             part = case.part()
             last[part] = file["a"][part] = case.values(last[part])
         file.copy("a", "b")
-    decoded = [case.judge([last], f"H5Ocopy, {name}", name=name, made=made, before=[case.array]) for name in "ab"]
-    stated.judge_bound(case.tally, last, decoded[1], made, "H5Ocopy", [case.array])
+    decoded = [case.judge([last], f"H5Ocopy, {name}", name=name, made=made, given=[last, case.array]) for name in "ab"]
+    stated.judge_bound(case.tally, last, decoded[1], made, "H5Ocopy", [last, case.array])
 
 
 def copied_by_a_program(case):

@@ -54,18 +54,19 @@ class Tally:
             raise Violation(f"{what}: not the same bits{_first_difference(expected, found)}")
         self.exact += expected.size
 
-    def within(self, expected, found, bound, what, pointwise=False, measured=False, before=()):
+    def within(self, expected, found, bound, what, pointwise=False, measured=False, given=None):
         """Violation unless all samples keep a bound (0: the bits), and the array its sign.
 
         measured: the bound is not what was asked for.
-        before: arrays that were written earlier. A rewrite keeps their decoded samples, and thus signs, until all are replaced.
+        given: the arrays whose signs may be found, None: `expected`. A rewrite compresses what was decoded wherever nothing new
+            was written, so that signs may stay which `expected` lacks.
         """
         if bound == 0 and not measured:
             return self.same_bits(expected, found, what)
         judged = exact.judge(expected, found, bound, pointwise)
         if judged.wrong:
             raise Violation(f"{what}: {judged.wrong}")
-        if not _keeps_sign(*map(exact.components, (found, expected, *before))):
+        if not _keeps_sign(*map(exact.components, (found, *([expected] if given is None else given)))):
             raise Violation(f"{what}: a sign that no sample had")
         self.samples += judged.samples
         self.by_fractions += judged.by_fractions

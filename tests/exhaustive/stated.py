@@ -8,35 +8,35 @@ from exhaustive.source import Violation
 from support import cases
 
 
-def judge(tally, written, stream, options, what, before=()):
-    """What a stream says of its errors, layers and content check, against what was written last; `before`: as in within()."""
+def judge(tally, written, stream, options, what, given=None):
+    """What a stream says of its errors, layers and content check, against what was written last; `given`: as in within()."""
     info, decoded = h5stz.info(stream), h5stz.decompress(stream)
     if not info.bound_used and not info.accumulated_bound:
         tally.same_bits(written, decoded, f"{what}: a stream that says that nothing was lost")
     elif info.mode == "pointwise_relative":
-        tally.within(written, decoded, info.bound, what, pointwise=True, before=before)
+        tally.within(written, decoded, info.bound, what, pointwise=True, given=given)
     else:
         accumulated = max(info.relaxed_bound, info.accumulated_bound or 0.0)
-        tally.within(written, decoded, accumulated, what, measured=True, before=before)
+        tally.within(written, decoded, accumulated, what, measured=True, given=given)
     if options.get("content_check") and info.form.startswith(("blocks", "patched: blocks")) and not info.content_check:
         raise Violation(f"{what}: content_check=True was asked for")
     h5stz.verify(stream)
-    judge_layers(tally, written, stream, info, decoded, what, before)
+    judge_layers(tally, written, stream, info, decoded, what, given)
     return decoded
 
 
-def judge_layers(tally, written, stream, info, decoded, what, before=()):
+def judge_layers(tally, written, stream, info, decoded, what, given=None):
     """The errors of the layers. A stream with a single one tells its error unless that is point-wise."""
     if len(info.layers) == 1 and info.layers[0].max_error is None and info.mode != "pointwise_relative":
         raise Violation(f"{what}: the error of the only layer is not told, mode {info.mode}")
     earlier = max(0.0, (info.accumulated_bound or 0.0) - info.relaxed_bound)
     if info.layers[-1].max_error is not None:
         error = info.layers[-1].max_error + earlier
-        tally.within(written, decoded, error, f"{what}: all layers", measured=True, before=before)
+        tally.within(written, decoded, error, f"{what}: all layers", measured=True, given=given)
     for layer in info.layers:
         if layer.max_error:
             rough = h5stz.decompress(stream, max_error=layer.max_error + earlier)
-            tally.within(written, rough, layer.max_error + earlier, f"{what}: layers", measured=True, before=before)
+            tally.within(written, rough, layer.max_error + earlier, f"{what}: layers", measured=True, given=given)
 
 
 def boxes_of(shape, chunks):
@@ -48,25 +48,31 @@ def boxes_of(shape, chunks):
         yield offset, part, tuple(slice(0, stop - start) for start, stop in zip(offset, stops, strict=True))
 
 
-def judge_chunk(tally, references, part, inside, stream, options, what, before=()):
+def parts_of(given, part):
+    """The same part of each of the arrays, None of None."""
+    return None if given is None else [each[part] for each in given]
+
+
+def judge_chunk(tally, references, part, inside, stream, options, what, given=None):
     """judge() of a chunk that may reach beyond the dataset, against any of the arrays that may have been compressed."""
     failures = []
     for written in references:
         whole = h5stz.decompress(stream)
         whole[inside] = written[part]
         try:
-            return judge(tally, whole, stream, options, what, [each[part] for each in before])
+            parts = given and [whole, *parts_of(given, part)]  # whole: for what lies beyond the dataset
+            return judge(tally, whole, stream, options, what, parts)
         except Violation as violation:
             failures.append(violation)
     raise failures[0]
 
 
-def judge_dataset(tally, references, dataset, options, what, made=None, before=()):
+def judge_dataset(tally, references, dataset, options, what, made=None, given=None):
     """Each chunk of a dataset, its view, and the errors that this tells of its layers.
 
     `references`: arrays that may have been compressed, the one that was written last first. A copy may keep the stream of the
     first one, or be a compression of what the copying program has read. `made`: the STZ of a dataset that was written in parts;
-    `before`: all arrays that were written before the last one.
+    `given`: all arrays that were ever written, where that is more than `references`.
     A chunk that the filter took for a new one, such as one whose kept samples all are 0 (docs/rewriting.md), states only what
     was lost since. Then its bound is judged.
     """
@@ -79,18 +85,18 @@ def judge_dataset(tally, references, dataset, options, what, made=None, before=(
             tally.same_bits(references[0][part], decoded[part], f"{what}: a chunk that is stored raw")
         else:
             try:
-                judge_chunk(tally, references, part, inside, stream, options, f"{what}, chunk {offset}", before)
+                judge_chunk(tally, references, part, inside, stream, options, f"{what}, chunk {offset}", given)
             except Violation:
                 if made is None or h5stz.info(stream).bound_used:
                     raise
                 tally.seen["a rewritten chunk taken for a new one"] += 1
-                earlier = [each[part] for each in before]
-                judge_bound(tally, references[0][part], decoded[part], made, f"{what}, chunk {offset}", earlier)
+                parts = parts_of(given, part)
+                judge_bound(tally, references[0][part], decoded[part], made, f"{what}, chunk {offset}", parts)
     view = h5stz.view(dataset)
     tally.same_bits(decoded, view[...], f"{what}: view")
     errors = view.layer_errors()
     for count, error in enumerate(errors, 1):
-        if not any(_within(tally, array, view.read(..., layers=count), error, before) for array in references):
+        if not any(_within(tally, array, view.read(..., layers=count), error, given) for array in references):
             raise Violation(f"{what}: more than {error} with {count} layers of {errors}")
         view.at_error(error)[...]
     return decoded
@@ -117,24 +123,24 @@ def judge_history(tally, original, dataset, what, told=0.0):
             )
 
 
-def _within(tally, written, found, error, before):
+def _within(tally, written, found, error, given):
     try:
-        tally.within(written, found, error, "", measured=True, before=before)
+        tally.within(written, found, error, "", measured=True, given=given)
     except Violation:
         return False
     return True
 
 
-def judge_bound(tally, written, decoded, made, what, before=()):
+def judge_bound(tally, written, decoded, made, what, given=None):
     """The bound that was asked for: that of the STZ `made`, of a dataset that was written anew or in part."""
     settings = made.get_config()
     if settings.get("lossless") or (written.dtype.kind in "iub" and settings.get("integers") != "lossy"):
         return tally.same_bits(written, decoded, what)
     if "pointwise_relative" in settings:
-        return tally.within(written, decoded, settings["pointwise_relative"], what, pointwise=True, before=before)
+        return tally.within(written, decoded, settings["pointwise_relative"], what, pointwise=True, given=given)
     relaxed = settings.get("enhance") in ("relaxed", "both")
     bound = made.bound * (1.5 if relaxed else 1) * (1 + 1e-15)
-    return tally.within(written, decoded, bound, what, measured=True, before=before)
+    return tally.within(written, decoded, bound, what, measured=True, given=given)
 
 
 def judge_psnr(array, decoded, wanted, fill, what):

@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from exhaustive import memory, night, workers
+from exhaustive import memory, night, promises, workers
+from exhaustive.source import Violation
 from support import allocators, exact
 from support.requirements import needs_packages, needs_programs
 
@@ -176,6 +177,15 @@ def test_the_judge_tells_one_unit_in_the_last_place(dtype):
         assert (not judged.wrong, judged.samples, judged.by_fractions) == (right, 3, 3)
     assert not exact.judge(x[1:], y[1:], 0.34, pointwise=True).wrong
     assert exact.judge(x[1:], y[1:], float(np.nextafter(1 / 3, 0)), pointwise=True).wrong
+
+
+def test_the_judge_tells_a_sign_that_no_sample_had():
+    written, decoded = np.array([0.1, 5.0]), np.array([-0.1, 5.0])
+    tally = promises.Tally()
+    for given in (None, [written], [written, decoded[1:]]):
+        with pytest.raises(Violation, match="a sign that no sample had"):
+            tally.within(written, decoded, 0.5, "decoded", given=given)
+    tally.within(written, decoded, 0.5, "rewritten", given=[written, np.array([-3.0])])
 
 
 @pytest.mark.parametrize("bound", [Fraction(3, 2) * Fraction(5e-324), Fraction(3, 2) * Fraction(1.7e308)])
