@@ -23,6 +23,7 @@ FormText form_text(const Header& h) {
     case QuantizerKind::ulp:
       return {"blocks of ULP-space numbers", "patched: blocks of ULP-space numbers"};
     default:
+      if (h.decimals.any()) return {"blocks of decimals", "patched: blocks of decimals"};
       if (h.transform == Transform::fixed_point) return {"blocks of fixed-point numbers", "patched: blocks of fixed-point numbers"};
       if (h.transform == Transform::palette) return {"blocks of ranks in a palette", "patched: blocks of ranks in a palette"};
   }

@@ -13,6 +13,8 @@
 namespace stz {
 namespace {
 
+// What readers before 1.1 cannot read is used if it has at most this share of the bytes.
+constexpr double worthwhile = 0.99;
 // Integers with at least this bound are coded as real numbers and rounded, which is faster.
 constexpr u64 least_rounded_bound = 2;
 
@@ -79,8 +81,13 @@ void keep_smallest_exact(Out& best, const Array& a, const Header& h, const Strea
   if (gain <= -near) return;
   Out cut = stream_with_remainders<Out>(a, h, request, power_of_two_below(p.median) / double(1 << finer));
   if (best.empty() && cut.empty()) best = exact();
-  constexpr double worthwhile = 0.99;  // readers before 1.1 cannot read them
   if (best.empty() || cut.size() < worthwhile * best.size()) keep_smaller(best, std::move(cut));
+}
+
+template <class Out, class S>
+Out fixed_point_stream(const FloatingArray<S>& array, const typename FloatingArray<S>::FixedPoint& grid) {
+  return grid.fits_float ? make_stream<Out>(array.template as_fixed_point<float>(grid))
+                         : make_stream<Out>(array.template as_fixed_point<double>(grid));
 }
 
 template <class Out, class S>
@@ -90,13 +97,19 @@ Out floating_stream(const Array& a, const Header& without_masks, const StreamReq
   if (h.mode == STZ_POINTWISE_RELATIVE) return relative_stream<Out>(array, request);
   Out best;
   double step = 2 * h.bound;
+  bool with_decimals = false;
   if (const auto grid = array.fixed_point()) {
-    best = grid->fits_float ? make_stream<Out>(array.template as_fixed_point<float>(*grid))
-                            : make_stream<Out>(array.template as_fixed_point<double>(*grid));
+    best = fixed_point_stream<Out>(array, *grid);
     step = std::max(step, grid->step);
+  } else if (const auto decimals = array.decimals()) {
+    Out stream = fixed_point_stream<Out>(array, *decimals);
+    step = decimals->step;
+    if (!decimals->few_bits) keep_smallest_exact(best, a, without_masks, request, [&] { return make_stream<Out>(array.lossless()); });
+    if (best.empty() || stream.size() < worthwhile * best.size()) best = std::move(stream);
+    with_decimals = true;
   }
   if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * array.ulp()) keep_smaller(best, make_stream<Out>(array.uniform()));
-  if (best.empty() || h.bound < 8 * array.ulp())
+  if (best.empty() || (h.bound < 8 * array.ulp() && !with_decimals))
     keep_smallest_exact(best, a, without_masks, request, [&] { return make_stream<Out>(array.lossless()); });
   try_plan(best, palette(h, request, array.samples(), array.count(), array.masks(), {step, 0}, best.size()));
   return best;

@@ -112,6 +112,7 @@ S sample_of(const Header& h, u64 bits) {
     case Transform::ulp_short:
       return S(short_place(component_size(dtype), bits));
     case Transform::fixed_point:
+      if (h.decimals.any()) return S(decimal_index(h.decimals, number_of(dtype, bits)));
       return S(to_integer((number_of(dtype, bits) - h.origin) / h.delta));
     case Transform::logarithmic:
       return S(octaves_of(__builtin_fabs(number_of(dtype, bits))));
@@ -135,7 +136,7 @@ u64 plain_bits_of(const Header& h, S sample) {
     case Transform::ulp_short:
       return bits_of_place(component_size(dtype), to_integer(double(sample)));
     case Transform::fixed_point:
-      return finite_bits(dtype, h.origin + double(sample) * h.delta);
+      return finite_bits(dtype, h.decimals.any() ? decimal_of(h.decimals, double(sample)) : h.origin + double(sample) * h.delta);
     case Transform::logarithmic: {
       double v = number_from_octaves(double(sample));
       return finite_bits(dtype, h.negative ? -v : v);
@@ -219,7 +220,7 @@ bool fast_components(const Header& h, const S* samples, i64 n, u8* out) {
       element_kernels<S>().store(samples, size_t(n), int(component_size(dtype)), is_signed(dtype), out);
     else if (h.transform == Transform::ulp_short)
       component_size(dtype) == 1 ? short_ulp_components<int8_t>(samples, n, out) : short_ulp_components<int16_t>(samples, n, out);
-    else if (h.transform == Transform::fixed_point && dtype == STZ_F32) {
+    else if (h.transform == Transform::fixed_point && dtype == STZ_F32 && !h.decimals.any()) {
       constexpr double largest = 3.4028234663852886e38;
       for (i64 i = 0; i < n; i++) {
         double v = h.origin + double(samples[i]) * h.delta;

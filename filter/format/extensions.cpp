@@ -65,6 +65,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
       read_remainders(payload, h.remainders);
       break;
+    case tag_decimals:
+      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+      read_decimals(payload, h.decimals);
+      break;
     default:
       if (tag % 2) throw UnknownRecord(tag);
       return;  // a descriptive record of a later version
@@ -100,6 +104,7 @@ Bytes write_extensions(const Header& h) {
     put_record(records, tag_exact_size, payload);
   }
   if (h.form == Form::blocks && h.remainders.present) put_record(records, tag_remainders, write_remainders(h.remainders));
+  if (h.form == Form::blocks && h.decimals.any()) put_record(records, tag_decimals, write_decimals(h.decimals));
   Bytes out;
   if (records.empty()) return out;
   put_varint(out, records.size());

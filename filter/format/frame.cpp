@@ -128,7 +128,7 @@ Bytes write_header(const Header& h) {
     put_varint(out, h.step);
   else if (has_base)
     put_double(out, h.half_step);
-  if (h.transform == Transform::fixed_point) {
+  if (h.transform == Transform::fixed_point && !h.decimals.any()) {
     put_double(out, h.origin);
     put_double(out, h.delta);
   }
@@ -216,7 +216,9 @@ u32 read_representation(ByteReader& in, Header& h) {
     h.step = in.varint();
     require(h.step & 1, STZ_ERROR_CORRUPT);
   }
-  if (h.transform == Transform::fixed_point) {
+  require(!h.decimals.any() || h.transform == Transform::fixed_point, STZ_ERROR_CORRUPT);
+  require(h.decimals.kind != Decimals::significant || h.step == 1, STZ_ERROR_CORRUPT);
+  if (h.transform == Transform::fixed_point && !h.decimals.any()) {
     h.origin = in.get_double();
     h.delta = in.get_double();
     require(finite(h.origin) && finite(h.delta) && h.delta != 0, STZ_ERROR_CORRUPT);

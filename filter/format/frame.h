@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/element_type.h"
 #include "coding/number_types.h"
+#include "format/decimals.h"
 #include "format/enhancement.h"
 #include "format/float_fields.h"
 #include "format/layers.h"
@@ -45,7 +46,8 @@ struct Header {
   Transform transform = Transform::none;
   u64 step = 1;                             // integer and ulp quantizers
   double half_step = 0;                     // uniform, level 0; differs from `bound` if the cast to the type, or a dead zone, needs room
-  double origin = 0, delta = 0;             // fixed_point: value = origin + k * delta
+  double origin = 0, delta = 0;             // fixed_point without decimals: value = origin + k * delta
+  Decimals decimals;                        // fixed_point: none if values are multiples of delta
   bool negative = false;                    // logarithmic: all numbers are negative
   u64 palette_count = 0, palette_size = 0;  // palette: number of values, bytes of its section
   std::shared_ptr<const std::vector<u64>> palette;  // palette: bits of the values by rank, once read

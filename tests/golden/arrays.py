@@ -143,6 +143,7 @@ def cases():
         | enhanced_cases()
         | field_cases()
         | remainder_cases()
+        | decimal_cases()
         | short_float_cases()
         | range_cases()
     )
@@ -413,4 +414,33 @@ def remainder_cases():
     large = np.where(np.abs(few) < 4, few + np.float32(8), few)
     found["remainders_and_zeros_alone"] = np.where(np.arange(190) % 60 == 3, np.float32(0), large), exact
     found["remainders_with_zero_bits"] = uneven((90, 100), "f4").astype("f8"), exact
+    return found
+
+
+def significant(integers, digits):
+    """The doubles next to decimals whose digits are those of integers, and whose exponents vary."""
+    first = 10 ** (digits - 1)
+    texts = [f"{first + int(k) * 7919 % (9 * first)}e{int(k) // 7 % 12 - 18}" for k in integers.reshape(-1)]
+    return np.array([float(text) for text in texts]).reshape(integers.shape)
+
+
+def decimal_cases():
+    """Numbers next to decimals of few digits: {name: (array, options)}."""
+    exact = {"lossless": True}
+    places = (waves((30, 40), 40) - 900).astype("f8")
+    negative_zeros = places / 1000
+    negative_zeros[3, 4:9] = -0.0
+    found = {
+        "decimals_1d": (waves((900,), 9) / 10.0**7, exact),
+        "decimals_of_float32": (((places * 371 + noise(1200).reshape(30, 40) % 256) / 10.0**5).astype(">f4"), exact),
+        "decimals_regions": (waves((20, 21, 22), 30) / 10.0**5 + 0.0, {"block": "region", **exact}),
+        "decimals_and_others": (negative_zeros, exact),
+        "decimals_masked": (with_bits(places / 10.0**5, np.s_[4:20, 9:17], 0x7FF8000000000000), exact),
+        "decimals_significant": (significant(waves((40, 30)) * 64 + noise(1200).reshape(40, 30) % 64, 6), exact),
+    }
+    real, imaginary = (waves((20, 30), 40, seed) / 10.0**6 for seed in (1, 2))
+    found["decimals_c16"] = real + 1j * imaginary, exact
+    tiny = significant(waves((500,)) * 1024 + noise(500), 12) * np.where(noise(500) % 2, -1.0, 1.0)
+    tiny[::50] = 0
+    found["decimals_significant_of_both_signs"] = tiny, exact
     return found

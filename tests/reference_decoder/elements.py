@@ -52,6 +52,8 @@ def elements(header, samples):
     component = header.component
     if header.transform == PALETTE:
         return header.palette[np.clip(rint(samples), 0, len(header.palette) - 1)].view(component)
+    if header.decimals:
+        return rounded(header.decimals.numbers(samples), component)
     if header.transform == FIXED_POINT:
         return rounded(header.origin + samples.astype(np.float64) * header.delta, component)
     floats = header.floats

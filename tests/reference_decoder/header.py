@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from reference_decoder.conventions import AXES, ZERO, Damaged, Reader, Truncated, crc, require, require_version
+from reference_decoder.decimals import Decimals, read_decimals, require_decimals
 from reference_decoder.enhancement import Enhancement, read_enhancement, require_enhancement
 from reference_decoder.fields import Fields, read_fields
 from reference_decoder.hierarchy import (
@@ -30,16 +31,8 @@ from reference_decoder.value_range import Range, read_range
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 # tags of extension records of this version
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
-ACCUMULATED_BOUND, VALUE_RANGE, BOUND_USED, ENHANCEMENT, LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS = (
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-    13,
-)
+ACCUMULATED_BOUND, VALUE_RANGE, BOUND_USED, ENHANCEMENT = range(6, 10)
+LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS, DECIMALS = 10, 11, 12, 13, 15
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -98,6 +91,7 @@ class Header:
     half_step: float = 0.0
     origin: float = 0.0
     delta: float = 0.0
+    decimals: Decimals | None = None
     palette_count: int = 0
     palette_size: int = 0
     palette: np.ndarray | None = None  # words, once they are read
@@ -256,6 +250,9 @@ def read_record(tag, payload, header):
     elif tag == REMAINDERS:
         require(header.form == BLOCKS, "remainders: form")
         header.remainders = read_remainders(payload)
+    elif tag == DECIMALS:
+        require(header.form == BLOCKS, "decimals: form")
+        header.decimals = read_decimals(payload)
     elif tag == FIELDS:
         require(header.form == RAW and math.prod(header.shape) > 0, "fields: form")
         header.fields = read_fields(payload, header.component)
@@ -335,7 +332,9 @@ def read_representation(reader, header):
         require_version(not flags & HALF_STEP, "half step")
         header.step = reader.varint()
         require(header.step % 2 == 1, "step")
-    if header.transform == FIXED_POINT:
+    if header.decimals:
+        require_decimals(header, header.transform == FIXED_POINT)
+    elif header.transform == FIXED_POINT:
         header.origin, header.delta = reader.double(), reader.double()
         require(math.isfinite(header.origin) and math.isfinite(header.delta) and header.delta != 0, "fixed point")
     if header.transform == PALETTE:

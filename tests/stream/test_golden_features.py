@@ -83,7 +83,10 @@ FEATURES = {
         ],
         "floating-point, every bit or point-wise bound": ["float, f32, ULP space, none", "float, f64, ULP space, none"],
         "short floats, every bit": ["short float, f32, integer, short float in ULP space"],
-        "floating-point on a fixed-point grid": ["float, f32, integer, fixed point", "float, f64, integer, fixed point"],
+        "floating-point on a fixed-point grid, or decimals": [
+            "float, f32, integer, fixed point",
+            "float, f64, integer, fixed point",
+        ],
         "floating-point of one sign, point-wise bound": [
             "short float, f64, uniform, logarithmic",
             "float, f64, uniform, logarithmic",
@@ -101,8 +104,13 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15)},
     ("Range of values", "bytes"): {"ends": ["record 7"], "lower end": ["record 7"], "upper end": ["record 7"]},
+    ("Decimals", "bytes"): {
+        "kind of decimals": ["decimals of kind 1", "decimals of kind 2"],
+        "digits": ["record 15"],
+        "lowest exponent": ["decimals of kind 2"],
+    },
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],
         "size of the base's stream": ["patch"],

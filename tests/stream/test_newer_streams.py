@@ -44,7 +44,7 @@ def with_byte(stream, place, value):
 
 
 def odd_records():
-    return [extended(stream, record(tag, b"x")) for stream in FORMS.values() for tag in (3, 15, 17, 4711, 2**63 + 1)]
+    return [extended(stream, record(tag, b"x")) for stream in FORMS.values() for tag in (3, 19, 21, 4711, 2**63 + 1)]
 
 
 def even_records():
@@ -99,6 +99,7 @@ KNOWN = {
     "critical record 7",
     "critical record 11",
     "critical record 13",
+    "critical record 15",
     "dtypes 14, 15 and 16",
 }
 

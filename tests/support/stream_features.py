@@ -141,6 +141,8 @@ def _of_blocks(found, add):
     if found.remainders:
         add(f"small numbers and zeros {found.remainders.zeros}")
         add(f"remainders {'with' if found.remainders.zero_bits else 'without'} zero bits")
+    if found.decimals:
+        add(f"decimals of kind {found.decimals.kind}")
     if found.enhancement:
         add(f"enhancement of kind {int(found.enhancement.shared)}")
         add(f"enhancement along {sum(found.levels[0].split)} axes")

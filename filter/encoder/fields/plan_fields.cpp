@@ -2,6 +2,7 @@
 
 #include "base/pseudo_random.h"
 #include "base/rough_log2.h"
+#include "encoder/represent/find_decimals.h"
 #include "encoder/represent/fixed_point.h"
 
 namespace stz {
@@ -68,7 +69,7 @@ template <class T>
 bool on_grid(i32 dtype, const std::vector<u64>& numbers) {
   std::vector<T> values;
   for (u64 v : numbers) values.push_back(T(number_of(dtype, v)));
-  return find_fixed_point_grid(Header(), values.data(), nullptr, values.size()).has_value();
+  return find_fixed_point_grid(Header(), values.data(), nullptr, values.size()) || find_decimals(values.data(), nullptr, values.size());
 }
 
 bool are_continuous(i32 dtype, const std::vector<u64>& numbers) {

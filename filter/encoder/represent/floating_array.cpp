@@ -3,8 +3,10 @@
 #include "base/faults.h"
 #include "encoder/represent/choose_range.h"
 #include "encoder/represent/dead_zone.h"
+#include "encoder/represent/find_decimals.h"
 #include "encoder/represent/fixed_point.h"
 #include "format/logarithm.h"
+#include "format/sample_order.h"
 
 namespace stz {
 namespace {
@@ -147,7 +149,7 @@ std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::fixed_poi
   if (is_short_float(a_.layout.dtype)) return {};
   const auto grid = find_fixed_point_grid(header_, samples_, masks_->specials_or_null(), n_);
   if (!grid || grid->largest >= i64(1) << 50) return {};
-  FixedPoint found{header_};
+  FixedPoint found{header_, false, 0, masks_};
   Header& l = found.header;
   l.quantizer = QuantizerKind::integer;
   l.transform = Transform::fixed_point;
@@ -164,10 +166,46 @@ std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::fixed_poi
   return found;
 }
 
+// The masks with further samples, which become literal elements.
+template <class S>
+std::shared_ptr<const Masks> FloatingArray<S>::with_literals(const std::vector<u64>& samples) const {
+  if (samples.empty()) return masks_;
+  Masks masks = *masks_;
+  if (masks.specials.empty()) masks.specials.resize(n_);
+  const SampleOrder order(header_);
+  for (u64 at : samples) {
+    const u64 bits = a_.bits(order.element_of(at % valid_), int(at / valid_));
+    masks.specials[at] = special_literal;
+    masks.literals.push_back({at, bits});
+  }
+  sort_literals(masks.literals);
+  return std::make_shared<const Masks>(std::move(masks));
+}
+
+template <class S>
+std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::decimals() const {
+  const bool every_bit = header_.mode == STZ_LOSSLESS && request_.layers <= 1 && request_.unknown_bits.empty();
+  if (!every_bit || is_short_float(a_.layout.dtype)) return {};
+  const auto decimals = find_decimals(samples_, masks_->specials_or_null(), n_);
+  if (!decimals) return {};
+  FixedPoint found{header_, decimals->largest < i64(1) << 21, 0, with_literals(decimals->exceptions)};
+  Header& l = found.header;
+  l.quantizer = QuantizerKind::integer;
+  l.transform = Transform::fixed_point;
+  l.decimals = decimals->decimals;
+  l.masked = !found.masks->specials.empty();
+  l.step = 1;
+  if (l.decimals.kind == Decimals::fixed) found.step = 1 / power_of_ten(l.decimals.digits);
+  constexpr int few = 5;
+  found.few_bits = floor_log2(u64(decimals->largest) + 1) <= mantissa_bits(a_.layout.dtype) - few;
+  l.sample = found.fits_float ? SampleType::f32 : SampleType::f64;
+  return found;
+}
+
 template <class S>
 template <class T>
 Plan<T> FloatingArray<S>::as_fixed_point(const FixedPoint& grid) const {
-  return {grid.header, request_, load_samples<T>(a_, grid.header, *masks_), masks_, 0.5 * double(grid.header.step)};
+  return {grid.header, request_, load_samples<T>(a_, grid.header, *grid.masks), grid.masks, 0.5 * double(grid.header.step)};
 }
 
 template class FloatingArray<float>;

@@ -29,18 +29,23 @@ class FloatingArray {
   // Logarithms, for point-wise relative bounds of numbers of one sign. Nothing if there is no room for the bound.
   std::optional<Plan<double>> logarithmic() const;
 
-  // Numbers origin + k * delta, as the integers k.
+  // Numbers origin + k * delta, or decimals, as the integers k.
   struct FixedPoint {
     Header header;
     bool fits_float = false;  // the integers are exact as float
     double step = 0;          // the distance between values that it tells apart
+    std::shared_ptr<const Masks> masks;
+    bool few_bits = false;  // decimals: far fewer than the mantissa has
   };
   // Nothing if the numbers are not on such a grid, or if the grid is useless.
   std::optional<FixedPoint> fixed_point() const;
+  // Nothing if the numbers were no decimals of few digits.
+  std::optional<FixedPoint> decimals() const;
   template <class T>
   Plan<T> as_fixed_point(const FixedPoint& grid) const;
 
  private:
+  std::shared_ptr<const Masks> with_literals(const std::vector<u64>& samples) const;
   Masks masks_of_logarithms(const Header& l, bool& positive, bool& negative) const;
 
   const Array& a_;
