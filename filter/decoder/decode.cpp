@@ -114,6 +114,10 @@ void decode_blocks(Header& h, const u8* stream, size_t size, u8* out, int thread
     require(o.index < valid * parts, STZ_ERROR_CORRUPT);
     store_bits(out + (order.element_of(o.index % valid) * parts + o.index / valid) * width, o.bits, width, swapped(h.layout));
   }
+  if (h.slices.any()) {
+    const u64 start[STZ_MAX_RANK] = {};
+    apply_slice_grids(h, start, h.layout.shape, nullptr, out, threads);
+  }
   if (h.remainders.present) {
     u64 bytes = 0;
     for (u64 n : h.remainder) bytes += n;

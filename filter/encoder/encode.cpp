@@ -12,6 +12,7 @@
 #include "encoder/learning.h"
 #include "encoder/plan/effort.h"
 #include "encoder/represent/choose_axis_map.h"
+#include "encoder/represent/find_slice_grids.h"
 #include "encoder/represent/floating_array.h"
 #include "encoder/represent/predictability.h"
 #include "encoder/smallest_stream.h"
@@ -194,7 +195,7 @@ FieldChoice choose_fields(const Array& a, const Header& h, const StreamRequest& 
   const bool hopeless = p.hopeless && a.elements >= many_numbers;
   const bool clearly = choice.plan.bits < predicted + (hopeless ? near : -far);
   choice.tried = choice.plan.bits < predicted + near || p.hopeless;
-  choice.sure = choice.plan.continuous && clearly && request.layers <= 1 && request.effort < thorough_effort;
+  choice.sure = choice.plan.continuous && clearly && request.layers <= 1 && request.effort < thorough_effort && !promises_slice_grids(a, h);
   return choice;
 }
 

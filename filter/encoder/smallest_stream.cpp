@@ -6,6 +6,7 @@
 #include "encoder/plan/effort.h"
 #include "encoder/represent/choose_range.h"
 #include "encoder/represent/find_palette.h"
+#include "encoder/represent/find_slice_grids.h"
 #include "encoder/represent/floating_array.h"
 #include "encoder/represent/predictability.h"
 #include "format/palette.h"
@@ -90,6 +91,29 @@ Out fixed_point_stream(const FloatingArray<S>& array, const typename FloatingArr
                          : make_stream<Out>(array.template as_fixed_point<double>(grid));
 }
 
+// What readers before 1.1 do not have.
+template <class Out>
+struct IntegerStream {
+  Out stream;
+  bool few_bits;
+  double step;
+};
+
+// Decimals, or numbers on grids of their slices. Nothing if they are neither.
+template <class Out, class S>
+std::optional<IntegerStream<Out>> stream_of_integers(const FloatingArray<S>& array, const Array& a, const Header& h,
+                                                     const StreamRequest& request) {
+  if (h.mode != STZ_LOSSLESS || request.layers > 1 || !request.unknown_bits.empty()) return {};
+  if (const auto decimals = array.decimals())
+    return IntegerStream<Out>{fixed_point_stream<Out>(array, *decimals), decimals->few_bits, decimals->step};
+  const auto sliced = find_slice_grids(a, h);
+  if (!sliced) return {};
+  const Array integers{a.layout, sliced->elements.data()};
+  const FloatingArray<S> numbers(integers, h, request);
+  const auto found = numbers.on_slice_grids(sliced->slices, sliced->exceptions);
+  return IntegerStream<Out>{fixed_point_stream<Out>(numbers, found), found.few_bits, 0};
+}
+
 template <class Out, class S>
 Out floating_stream(const Array& a, const Header& without_masks, const StreamRequest& request) {
   const FloatingArray<S> array(a, without_masks, request);
@@ -97,20 +121,19 @@ Out floating_stream(const Array& a, const Header& without_masks, const StreamReq
   if (h.mode == STZ_POINTWISE_RELATIVE) return relative_stream<Out>(array, request);
   Out best;
   double step = 2 * h.bound;
-  bool with_decimals = false;
+  bool exact_done = false;
+  const auto exact = [&] { keep_smallest_exact(best, a, without_masks, request, [&] { return make_stream<Out>(array.lossless()); }); };
   if (const auto grid = array.fixed_point()) {
     best = fixed_point_stream<Out>(array, *grid);
     step = std::max(step, grid->step);
-  } else if (const auto decimals = array.decimals()) {
-    Out stream = fixed_point_stream<Out>(array, *decimals);
-    step = decimals->step;
-    if (!decimals->few_bits) keep_smallest_exact(best, a, without_masks, request, [&] { return make_stream<Out>(array.lossless()); });
-    if (best.empty() || stream.size() < worthwhile * best.size()) best = std::move(stream);
-    with_decimals = true;
+  } else if (auto integers = stream_of_integers<Out>(array, a, without_masks, request)) {
+    step = integers->step;
+    if (!integers->few_bits) exact();
+    if (best.empty() || integers->stream.size() < worthwhile * best.size()) best = std::move(integers->stream);
+    exact_done = true;
   }
   if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * array.ulp()) keep_smaller(best, make_stream<Out>(array.uniform()));
-  if (best.empty() || (h.bound < 8 * array.ulp() && !with_decimals))
-    keep_smallest_exact(best, a, without_masks, request, [&] { return make_stream<Out>(array.lossless()); });
+  if (best.empty() || (h.bound < 8 * array.ulp() && !exact_done)) exact();
   try_plan(best, palette(h, request, array.samples(), array.count(), array.masks(), {step, 0}, best.size()));
   return best;
 }

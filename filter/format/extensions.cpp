@@ -69,6 +69,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
       read_decimals(payload, h.decimals);
       break;
+    case tag_slice_grids:
+      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+      read_slice_grids(payload, h, h.slices);
+      break;
     default:
       if (tag % 2) throw UnknownRecord(tag);
       return;  // a descriptive record of a later version
@@ -105,6 +109,7 @@ Bytes write_extensions(const Header& h) {
   }
   if (h.form == Form::blocks && h.remainders.present) put_record(records, tag_remainders, write_remainders(h.remainders));
   if (h.form == Form::blocks && h.decimals.any()) put_record(records, tag_decimals, write_decimals(h.decimals));
+  if (h.form == Form::blocks && h.slices.any()) put_record(records, tag_slice_grids, write_slice_grids(h.slices));
   Bytes out;
   if (records.empty()) return out;
   put_varint(out, records.size());

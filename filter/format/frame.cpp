@@ -279,6 +279,7 @@ void read_levels(ByteReader& in, u32 flags, Header& h) {
   require_enhancement(h, hierarchy);
   for_refinements(h.layers, [&](size_t, size_t) { h.refinement.push_back(in.varint()); });
   require_remainders(h);
+  require_slice_grids(h);
   for (int s = 0; h.remainders.present && s <= hierarchy.base_level; s++) h.remainder.push_back(in.varint());
 }
 

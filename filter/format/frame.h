@@ -11,6 +11,7 @@
 #include "format/layers.h"
 #include "format/patches.h"
 #include "format/remainders.h"
+#include "format/slice_grids.h"
 #include "format/value_range.h"
 #include "grid/grid.h"
 
@@ -51,6 +52,7 @@ struct Header {
   bool negative = false;                    // logarithmic: all numbers are negative
   u64 palette_count = 0, palette_size = 0;  // palette: number of values, bytes of its section
   std::shared_ptr<const std::vector<u64>> palette;  // palette: bits of the values by rank, once read
+  SliceGrids slices;                                // fixed_point: none if the grid is the same everywhere
   int zero_bits = 0;                                // ulp: lowest mantissa bits that are zero in every sample
   bool masked = false;
   u64 nan_bits = 0;      // the NaN that special_nan means

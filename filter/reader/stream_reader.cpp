@@ -53,6 +53,7 @@ void StreamReader::read(const Selection& selection, const Request& request, u8* 
     prepare(request);
     if (selection.none_valid) return;
     blocks_->read(selection, out, threads, report);
+    if (header_.slices.any()) apply_slice_grids(header_, request.start, request.count, request.step, out, threads);
     if (needs_remainders(request)) remainders_->read(selection, out, threads, report);
     return;
   }

@@ -144,6 +144,7 @@ def cases():
         | field_cases()
         | remainder_cases()
         | decimal_cases()
+        | slice_cases()
         | short_float_cases()
         | range_cases()
     )
@@ -444,3 +445,26 @@ def decimal_cases():
     tiny[::50] = 0
     found["decimals_significant_of_both_signs"] = tiny, exact
     return found
+
+
+def packed(shape, dtype, seed=1):
+    """Integers of 11 bits with a scale and an offset for each slice along axis 0."""
+    integers = of_dtype(waves(shape, 60, seed) % 2048, "f8")
+    slices = np.arange(shape[0]).reshape(-1, *(1 for _ in shape[1:]))
+    return (integers * ((slices * 7 + 3) * 2.0 ** (slices % 5 - 8) / 7) + (slices * 1237 - 4000) / 8).astype(dtype)
+
+
+def slice_cases():
+    """Grids that differ from slice to slice: {name: (array, options)}."""
+    exact = {"lossless": True}
+    many = packed((5, 20, 30), "<f4")
+    masked = packed((4, 18, 30), ">f4", 2)
+    masked[1, 3:9, 4:8] = np.nan
+    masked[2, 1, 1:3] = np.inf, -np.inf
+    masked[3, 2:4] = -9999.0
+    return {
+        "slices_f4": (many, exact),
+        "slices_regions": (packed((8, 20, 31, 4), "<f4"), {"block": "region", **exact}),
+        "slices_masked": (masked, {"fill_value": -9999.0, **exact}),
+        "slices_along_another_axis": (np.ascontiguousarray(many.transpose(1, 0, 2)), exact),
+    }

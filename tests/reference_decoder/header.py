@@ -26,6 +26,7 @@ from reference_decoder.layers import Layers, read_layer_errors, read_layers, req
 from reference_decoder.palette import MOST_VALUES
 from reference_decoder.remainders import Remainders, read_remainders, require_remainders
 from reference_decoder.short_floats import FLOATS, Floats
+from reference_decoder.slices import SliceGrids, read_slices, require_slices
 from reference_decoder.value_range import Range, read_range
 
 RAW, CONSTANT, BLOCKS, PATCHED = range(4)
@@ -33,6 +34,7 @@ RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
 ACCUMULATED_BOUND, VALUE_RANGE, BOUND_USED, ENHANCEMENT = range(6, 10)
 LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS, DECIMALS = 10, 11, 12, 13, 15
+SLICES = 17
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -92,6 +94,7 @@ class Header:
     origin: float = 0.0
     delta: float = 0.0
     decimals: Decimals | None = None
+    slices: SliceGrids | None = None
     palette_count: int = 0
     palette_size: int = 0
     palette: np.ndarray | None = None  # words, once they are read
@@ -253,6 +256,9 @@ def read_record(tag, payload, header):
     elif tag == DECIMALS:
         require(header.form == BLOCKS, "decimals: form")
         header.decimals = read_decimals(payload)
+    elif tag == SLICES:
+        require(header.form == BLOCKS, "slices: form")
+        header.slices = read_slices(payload, header.shape)
     elif tag == FIELDS:
         require(header.form == RAW and math.prod(header.shape) > 0, "fields: form")
         header.fields = read_fields(payload, header.component)
@@ -375,6 +381,8 @@ def read_levels(reader, header, flags):
     if header.enhancement:
         require_enhancement(header)
     header.refined_sizes = {place: reader.varint() for place in header.layers.sections()}
+    if header.slices:
+        require_slices(header, header.transform == FIXED_POINT)
     if header.remainders:
         require_remainders(header)
         header.remainder_sizes = [reader.varint() for _ in range(header.base_level + 1)]

@@ -52,6 +52,8 @@ def decode_blocks(header, data, trailer, max_error):
     words = np.moveaxis(words, range(1, words.ndim), [1 + axis for axis in header.order])
     whole = np.full((header.parts, *header.shape), header.padding, words.dtype)
     whole[(slice(None), *ranges([0] * len(header.valid), header.valid))] = words
+    if header.slices:
+        return header.slices.apply(header, whole)
     return whole
 
 

@@ -104,12 +104,17 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17)},
     ("Range of values", "bytes"): {"ends": ["record 7"], "lower end": ["record 7"], "upper end": ["record 7"]},
     ("Decimals", "bytes"): {
         "kind of decimals": ["decimals of kind 1", "decimals of kind 2"],
         "digits": ["record 15"],
         "lowest exponent": ["decimals of kind 2"],
+    },
+    ("Grids of slices", "bytes"): {
+        "axis of slices": ["slices along axis 0", "slices along axis other"],
+        "origin, delta of a slice": ["record 17"],
+        "first": ["record 17"],
     },
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],

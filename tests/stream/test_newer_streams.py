@@ -100,6 +100,7 @@ KNOWN = {
     "critical record 11",
     "critical record 13",
     "critical record 15",
+    "critical record 17",
     "dtypes 14, 15 and 16",
 }
 

@@ -143,6 +143,8 @@ def _of_blocks(found, add):
         add(f"remainders {'with' if found.remainders.zero_bits else 'without'} zero bits")
     if found.decimals:
         add(f"decimals of kind {found.decimals.kind}")
+    if found.slices:
+        add(f"slices along axis {'0' if found.slices.axis == 0 else 'other'}")
     if found.enhancement:
         add(f"enhancement of kind {int(found.enhancement.shared)}")
         add(f"enhancement along {sum(found.levels[0].split)} axes")

@@ -184,22 +184,50 @@ std::shared_ptr<const Masks> FloatingArray<S>::with_literals(const std::vector<u
 
 template <class S>
 std::optional<typename FloatingArray<S>::FixedPoint> FloatingArray<S>::decimals() const {
-  const bool every_bit = header_.mode == STZ_LOSSLESS && request_.layers <= 1 && request_.unknown_bits.empty();
-  if (!every_bit || is_short_float(a_.layout.dtype)) return {};
+  if (is_short_float(a_.layout.dtype)) return {};
   const auto decimals = find_decimals(samples_, masks_->specials_or_null(), n_);
   if (!decimals) return {};
-  FixedPoint found{header_, decimals->largest < i64(1) << 21, 0, with_literals(decimals->exceptions)};
+  FixedPoint found{header_, false, 0, with_literals(decimals->exceptions)};
+  set_integers(found, decimals->largest);
+  found.header.decimals = decimals->decimals;
+  found.header.masked = !found.masks->specials.empty();
+  if (decimals->decimals.kind == Decimals::fixed) found.step = 1 / power_of_ten(decimals->decimals.digits);
+  return found;
+}
+
+template <class S>
+typename FloatingArray<S>::FixedPoint FloatingArray<S>::on_slice_grids(const SliceGrids& slices, const std::vector<u64>& exceptions) const {
+  std::vector<u64> others;  // samples
+  if (!exceptions.empty()) {
+    const SampleOrder order(header_);
+    std::vector<bool> is_other(a_.elements);
+    for (u64 element : exceptions) is_other[element] = true;
+    for (u64 i = 0; i < n_; i++)
+      if (is_other[order.element_of(i)]) others.push_back(i);
+  }
+  FixedPoint found{header_, false, 0, with_literals(others)};
+  const u8* const specials = found.masks->specials_or_null();
+  found.header.masked = specials != nullptr;
+  double largest = 0;
+  for (u64 i = 0; i < n_; i++)
+    if (!(specials && specials[i])) largest = std::max(largest, __builtin_fabs(double(samples_[i])));
+  set_integers(found, i64(largest));
+  found.header.slices = slices;
+  return found;
+}
+
+// What is the same in all exact representations by integers.
+template <class S>
+void FloatingArray<S>::set_integers(FixedPoint& found, i64 largest) const {
+  constexpr int few = 5;
+  found.fits_float = largest < i64(1) << 21;
+  found.few_bits = floor_log2(u64(largest) + 1) <= mantissa_bits(a_.layout.dtype) - few;
   Header& l = found.header;
   l.quantizer = QuantizerKind::integer;
   l.transform = Transform::fixed_point;
-  l.decimals = decimals->decimals;
-  l.masked = !found.masks->specials.empty();
+  l.delta = 1;
   l.step = 1;
-  if (l.decimals.kind == Decimals::fixed) found.step = 1 / power_of_ten(l.decimals.digits);
-  constexpr int few = 5;
-  found.few_bits = floor_log2(u64(decimals->largest) + 1) <= mantissa_bits(a_.layout.dtype) - few;
   l.sample = found.fits_float ? SampleType::f32 : SampleType::f64;
-  return found;
 }
 
 template <class S>

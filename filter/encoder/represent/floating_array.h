@@ -35,16 +35,19 @@ class FloatingArray {
     bool fits_float = false;  // the integers are exact as float
     double step = 0;          // the distance between values that it tells apart
     std::shared_ptr<const Masks> masks;
-    bool few_bits = false;  // decimals: far fewer than the mantissa has
+    bool few_bits = false;  // far fewer than the mantissa has
   };
   // Nothing if the numbers are not on such a grid, or if the grid is useless.
   std::optional<FixedPoint> fixed_point() const;
-  // Nothing if the numbers were no decimals of few digits.
+  // Nothing if the numbers were no decimals of few digits. For every bit.
   std::optional<FixedPoint> decimals() const;
+  // For numbers that are small integers, but for some elements: those of find_slice_grids.
+  FixedPoint on_slice_grids(const SliceGrids& slices, const std::vector<u64>& exceptions) const;
   template <class T>
   Plan<T> as_fixed_point(const FixedPoint& grid) const;
 
  private:
+  void set_integers(FixedPoint& found, i64 largest) const;
   std::shared_ptr<const Masks> with_literals(const std::vector<u64>& samples) const;
   Masks masks_of_logarithms(const Header& l, bool& positive, bool& negative) const;
 
