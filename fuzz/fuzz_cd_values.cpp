@@ -137,15 +137,16 @@ void print_and_parse(const stz_options& options, int32_t dtype) {
 
 void texts(Choices& choose) {
   static const char* const keys[] = {
-      "absolute=", "pointwise_relative=", "lossless",     "fill_value=", "dtype=",         "block=",   "threads=",     "effort=",
-      "layers=",   "layer_bounds=",       "append_axis=", "integers=",   "content_check=", "enhance=", "valid_range=", "keep_range="};
+      "absolute=",  "pointwise_relative=", "lossless",     "fill_value=", "dtype=",         "block=",   "threads=",     "effort=",
+      "layers=",    "layer_bounds=",       "append_axis=", "integers=",   "content_check=", "enhance=", "valid_range=", "keep_range=",
+      "keep_zeros="};
   static const char* const values[] = {"1e-3", "0", "nan",   "f4",     "<i2",        "region", "lossy",
                                        "no",   "3", "1/0.5", "0x1p-3", "throughput", "-9999",  "inf"};
   std::string text;
   int32_t dtype = int32_t(choose.below(16));
   for (uint64_t count = choose.below(8); count; count--) {
     const int byte = choose.byte();
-    text += byte < 200 ? keys[byte % 16] : std::string(1, char(choose.byte()));
+    text += byte < 200 ? keys[byte % 17] : std::string(1, char(choose.byte()));
     text += byte % 5 ? values[choose.below(14)] : std::string(1, char(choose.byte()));
     text += byte % 16 ? "," : "";
   }

@@ -97,6 +97,7 @@ StreamRequest request_of(const stz_layout& layout, const stz_options& options, c
   request.unknown_bits = unknown_bits;
   request.dead_zone = (options.enhance & STZ_ENHANCE_STRICT) && is_floating(layout.dtype) && !is_short_float(layout.dtype);
   request.content_check = options.content_check;
+  request.keep_zeros = options.keep_zeros != 0;
   request.keep_range = options.keep_range != 0;
   if (has_valid_range(options)) {
     request.valid_low = options.valid_range[0];

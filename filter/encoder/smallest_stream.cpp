@@ -140,7 +140,7 @@ Out floating_stream(const Array& a, const Header& without_masks, const StreamReq
 
 template <class Out, class S>
 Out integer_stream(const Array& a, Header h, const StreamRequest& request) {
-  const auto masks = std::make_shared<const Masks>(find_masks(a, h));
+  const auto masks = std::make_shared<const Masks>(find_masks(a, h, masks_zeros(h, request)));
   Buffer<S> samples = load_samples<S>(a, h, *masks);
   STZ_FAULT_POINT(samples, samples.data(), samples.size() * sizeof(S));
   h.sample = sizeof(S) == 4 ? SampleType::f32 : std::is_floating_point_v<S> ? SampleType::f64 : SampleType::i64;

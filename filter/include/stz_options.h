@@ -11,7 +11,7 @@
 #define STZ_OPTIONS_H
 
 #define STZ_OPTIONS(X)                                     \
-  X(block, 0, 4, 0, 2, 0, 1, "default|region|throughput")  \
+  X(block, 0, 2, 0, 2, 0, 1, "default|region|throughput")  \
   X(threads, 8, 8, 1, 255, 0, 0, "")                       \
   X(effort, 16, 4, 1, 9, 0, 0, "")                         \
   X(layers, 24, 3, 1, STZ_MAX_LAYERS, 0, 1, "")            \
@@ -21,6 +21,7 @@
   X(enhance, 6, 2, 0, 3, 0, 1, "none|relaxed|strict|both") \
   X(check, 23, 1, 0, 1, 0, 0, "no|yes")                    \
   X(learn, 5, 1, 0, 1, 0, 0, "yes|no")                     \
-  X(keep_range, 4, 1, 0, 1, 0, 1, "no|yes")
+  X(keep_range, 4, 1, 0, 1, 0, 1, "no|yes")                \
+  X(keep_zeros, 2, 1, 0, 1, 0, 1, "no|yes")
 
 #endif

@@ -84,8 +84,12 @@ class StreamChecker {
     if (bytes_ == 0) return;  // headers of empty arrays with the longest shapes have no room for more
     const size_t width = component_size(layout_.dtype);
     const u64 used = width == 8 ? ~u64(0) : (u64(1) << (8 * width)) - 1;
-    require(header_.has_fill == (options_.has_fill != 0), STZ_ERROR_CHECK);
-    require(!header_.has_fill || ((header_.fill ^ options_.fill) & used) == 0, STZ_ERROR_CHECK);
+    // Zeros that are kept may have the kind of fill values in a stream that needs it for nothing else.
+    if (options_.keep_zeros && !options_.has_fill && header_.has_fill)
+      require(header_.fill == 0, STZ_ERROR_CHECK);
+    else
+      require(header_.has_fill == (options_.has_fill != 0), STZ_ERROR_CHECK);
+    require(!options_.has_fill || ((header_.fill ^ options_.fill) & used) == 0, STZ_ERROR_CHECK);
     if (previous_.empty() && header_.form == Form::blocks) require(header_.accumulated_bound >= options_.prior_bound, STZ_ERROR_CHECK);
   }
 
@@ -126,7 +130,8 @@ class StreamChecker {
     const bool exact = must_be_exact(layout_, options_) || !bound_is_used(header_) || header_.mode == STZ_LOSSLESS;
     const size_t width = component_size(layout_.dtype);
     const u64 fill = width == 8 ? options_.fill : options_.fill & ((u64(1) << (8 * width)) - 1);
-    const Promise promise{layout_.dtype, exact ? i32(STZ_LOSSLESS) : options_.mode, allowed, options_.has_fill != 0, fill};
+    const Promise promise{layout_.dtype,           exact ? i32(STZ_LOSSLESS) : options_.mode, allowed, options_.has_fill != 0, fill,
+                          options_.keep_zeros != 0};
     compare_all(promise, decoded, nullptr);
     for (const PreviousStream& each : previous_) {
       if (!bound_is_used(read_header(each.data, each.size))) continue;

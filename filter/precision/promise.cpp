@@ -66,6 +66,9 @@ bool clearly_within(const u8* array, const u8* decoded, u64 n, double bound) {
   return unclear == 0;
 }
 
+// Whether a component is +0 or -0.
+bool number_is_zero(i32 dtype, u64 bits) { return is_floating(dtype) ? (bits & (float_format(dtype).sign() - 1)) == 0 : bits == 0; }
+
 }  // namespace
 
 bool within_relative(double x, double y, double relative) {
@@ -89,6 +92,7 @@ bool within_relative(double x, double y, double relative) {
 bool Promise::allows(u64 x, u64 y) const {
   if (x == y) return true;
   if (mode == STZ_LOSSLESS || (has_fill && (x == fill || y == fill))) return false;
+  if (keep_zeros && number_is_zero(dtype, x)) return false;
   if (is_integer(dtype)) return mode == STZ_ABSOLUTE && (bound >= 0x1p64 || distance(dtype, x, y) <= u64(bound));
   const SpecialValues special(dtype);
   if (special.special(x) || special.special(y)) return false;
@@ -101,7 +105,7 @@ bool Promise::allows(u64 x, u64 y) const {
 bool Promise::allows_all(const stz_layout& layout, const u8* array, const u8* decoded, u64 elements) const {
   const size_t width = component_size(dtype);
   const u64 n = elements * u64(components(dtype));
-  const bool swap = swapped(layout), plain = mode == STZ_ABSOLUTE && is_floating(dtype) && width > 2 && !swap && !has_fill;
+  const bool swap = swapped(layout), plain = mode == STZ_ABSOLUTE && is_floating(dtype) && width > 2 && !swap && !has_fill && !keep_zeros;
   for (u64 from = 0; from < n; from += run) {
     const u64 count = std::min(run, n - from);
     const u8 *x = array + from * width, *y = decoded + from * width;

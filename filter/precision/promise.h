@@ -14,9 +14,10 @@ struct Promise {
   double bound;  // for an absolute or a point-wise relative mode
   bool has_fill;
   u64 fill;  // bits of the fill value
+  bool keep_zeros = false;
 
   // Whether a component with bits x may be decoded to bits y. NaN, infinities and fill values must keep their bits, and no other number may
-  // become one of them.
+  // become one of them. Zeros must keep theirs with keep_zeros.
   bool allows(u64 x, u64 y) const;
   // The same for the first `elements` elements of two arrays with this layout.
   bool allows_all(const stz_layout& layout, const u8* array, const u8* decoded, u64 elements) const;

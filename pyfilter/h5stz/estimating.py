@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -65,6 +66,8 @@ class Estimate:
             not matter: it is unknown if chunks stand over the edge and `fill_value` is given.
         sign_changes: how many samples may come out below 0, or above 0, while they are not: in chunks of both signs, those that
             are not farther from 0 than an absolute bound. Chunks of one sign keep it.
+        zero_changes: how many samples that are 0 may come out as other numbers: all of them under an absolute bound without
+            `keep_zeros`.
     """
 
     bytes: int
@@ -79,6 +82,7 @@ class Estimate:
     chunk_count: int
     exact: bool
     sign_changes: int = 0
+    zero_changes: int = 0
 
     @property
     def ratio(self) -> float:
@@ -175,14 +179,25 @@ class _Sample:
 
     def sign_changes(self, settings: Settings) -> int:
         """How many samples may change their sign."""
+
+        def within(numbers: Array) -> int:
+            return _within(numbers, settings.bound) if numbers.size and numbers.min() < 0 < numbers.max() else 0
+
+        return self._expected_count(settings, within)
+
+    def zero_changes(self, settings: Settings) -> int:
+        """How many zeros may become other numbers."""
+        return 0 if settings.keep_zeros else self._expected_count(settings, lambda numbers: _within(numbers, 0))
+
+    def _expected_count(self, settings: Settings, count: Callable[[Array], int]) -> int:
+        """What is counted among the valid numbers, for all data. 0 unless they have an absolute bound."""
         lossy_integers = settings.integers == _core.CHOICES["integers"]["lossy"]
-        if settings.mode != _core.MODES["absolute"] or (self.dtype.kind in "iub" and not lossy_integers):
+        exact = self.dtype.kind in "iub" and (not lossy_integers or settings.bound < 1)
+        if settings.mode != _core.MODES["absolute"] or settings.bound == 0 or exact:
             return 0
         excluded = () if settings.fill is None else (settings.fill,)
-        numbers = (validity.numbers(piece, excluded) for piece in self.pieces)
-        mixed = (each for each in numbers if each.size and each.min() < 0 < each.max())
-        looked_at = sum(piece.nbytes for piece in self.pieces)
-        return round(sum(_within(each, settings.bound) for each in mixed) * self.array_bytes / looked_at)
+        counted = sum(count(validity.numbers(piece, excluded)) for piece in self.pieces)
+        return round(counted * self.array_bytes / sum(piece.nbytes for piece in self.pieces))
 
     def measured(self, settings: Settings) -> list[tuple[float, float, float, bool]]:
         """The codec's estimate for each chunk as HDF5 stores it: chunks at the end of the data are padded."""
@@ -231,6 +246,7 @@ class _Sample:
             chunk_count=self.chunk_count,
             exact=exact,
             sign_changes=self.sign_changes(settings),
+            zero_changes=self.zero_changes(settings),
         )
 
 

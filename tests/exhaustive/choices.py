@@ -123,4 +123,19 @@ def draw_options(source, drawn, stored=False):
     if enhanceable and source.chance(0.12):
         several = options.get("layers", 1) > 1 or "layer_bounds" in options
         options["enhance"] = "strict" if several else source.pick(["strict", "relaxed", "both", True if slow else "both"])
+    options |= draw_kept(source, drawn)
     return options
+
+
+def draw_kept(source, drawn):
+    """Options about zeros and ranges, which any bound may have."""
+    kept = {name: True for name in ("keep_zeros", "keep_range") if source.chance(0.15)}
+    numbers = finite_numbers(drawn.array)
+    if numbers.size and source.chance(0.12):
+        low, high = float(numbers.min()), float(numbers.max())
+        beside = source.pick([0.0, 0.5, 1e-9 * abs(high), 1e6])
+        ends = source.pick([None, low - beside, 0.0, low]), source.pick([None, high + beside, 0.0, high])
+        known = [math.inf if end is None else end for end in ends]
+        if ends != (None, None) and (None in ends or known[0] < known[1]) and all(math.isfinite(end or 0) for end in ends):
+            kept["valid_range"] = ends
+    return kept

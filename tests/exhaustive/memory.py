@@ -120,7 +120,7 @@ def run(source, tally):
     decoded = h5stz.decompress(stream)
     info = promises.check_values(tally, expected, stream, options, decoded)
     again(tally, source, drawn.array, stream, options, decoded)
-    promises.check_layers(tally, expected, stream, info)
+    promises.check_layers(tally, expected, stream, info, options)
     if source.chance(0.25):
         promises.check_parts(tally, source, stream, decoded)
     count(tally, expected, options, info, drawn)
@@ -140,7 +140,18 @@ def count(tally, array, options, info, drawn):
     seen[f"form {info.form}"] += 1
     seen["several layers"] += len(info.layers) > 1
     seen["enhanced by a filter"] += info.enhanced
-    for name in ("block", "effort", "threads", "append_axis", "fill_value", "enhance", "layer_bounds"):
+    for name in (
+        "block",
+        "effort",
+        "threads",
+        "append_axis",
+        "fill_value",
+        "enhance",
+        "layer_bounds",
+        "keep_zeros",
+        "keep_range",
+        "valid_range",
+    ):
         if options.get(name) not in (None, False):
             seen[f"with {name}"] += 1
     for name in drawn.pattern.split(", "):
@@ -182,6 +193,8 @@ def rewrites(tally, source, written, stream, options, crc):
         tally.within(written, after, bound, "rewritten", "pointwise_relative" in options, given=[array])
         if fill is not None and fill is not False:
             tally.fill_values(written, after, fill, "rewritten")
+        if options.get("keep_zeros"):
+            tally.zeros(written, after, "rewritten")
         if lossy:
             old, new, kept = (np.ascontiguousarray(each).view("u1").reshape(array.size, -1) for each in (before, array, after))
             same = (old == new).all(1)

@@ -80,6 +80,8 @@ class Model:
         tally.within(expected, found, bound, what, "pointwise_relative" in self.options, given=[expected, self.signs])
         if self.missing() is not None:
             tally.fill_values(expected, found, self.missing(), what)
+        if self.options.get("keep_zeros"):
+            tally.zeros(expected, found, what)
 
 
 class Kept(Model):

@@ -84,6 +84,26 @@ class Tally:
             raise Violation(f"{what}: sample {index} of {x[index]!r} became {y[index]!r}, the fill value is {fill!r}")
         self.exact += int(np.count_nonzero(were))
 
+    def zeros(self, expected, found, what):
+        """Violation unless zeros have the bits that they had."""
+        x, y = (exact.components(array) for array in (expected, found))
+        wrong = np.flatnonzero((x == 0) & (exact.bits(x) != exact.bits(y)))
+        if wrong.size:
+            raise Violation(f"{what}: {wrong.size} zeros changed, sample {wrong[0]} of {x[wrong[0]]!r} to {y[wrong[0]]!r}")
+        self.exact += int(np.count_nonzero(x == 0))
+
+    def ranges(self, expected, found, fill, options, what):
+        """Violation unless valid numbers stay in the range that the options name, if all of the array are in it."""
+        _, keep = valid_range(expected, fill)
+        x, y = (exact.components(array)[keep] for array in (expected, found))
+        if not x.size:
+            return
+        ends = [(x.min().item(), x.max().item())] if options.get("keep_range") else []
+        for low, high in [*ends, options.get("valid_range", (None, None))]:
+            below = low is not None and x.min().item() >= low > y.min().item()
+            if below or (high is not None and x.max().item() <= high < y.max().item()):
+                raise Violation(f"{what}: from {y.min()!r} to {y.max()!r}, the range is {low!r} to {high!r}")
+
 
 def _first_difference(expected, found):
     if (expected.dtype, expected.shape) != (found.dtype, found.shape):
@@ -162,6 +182,9 @@ def check_values(tally, array, stream, options, decoded):
     fills = {repr(fill): fill for fill in (fill, info.fill_value) if fill is not None and fill is not False}
     for each in fills.values():
         tally.fill_values(array, decoded, each, what)
+    tally.ranges(array, decoded, info.fill_value, options, what)
+    if options.get("keep_zeros"):
+        tally.zeros(array, decoded, what)
     if "psnr" in options and bound:
         width, keep = valid_range(array, info.fill_value)
         reached = _wide_psnr(array, decoded, width, keep)
@@ -179,7 +202,7 @@ def read(stream, array, request=None, max_error=0.0, enhance=True, threads=1):
     return boxes.read(reader, array.dtype, *request, threads=threads)
 
 
-def check_layers(tally, array, stream, info):
+def check_layers(tally, array, stream, info, options):
     """Reads of fewer layers keep the errors that the stream states."""
     for place, layer in enumerate(info.layers[:-1]):
         if not layer.max_error:  # 0, by chance: a reader that is asked for it takes all layers, which may be farther off
@@ -188,6 +211,8 @@ def check_layers(tally, array, stream, info):
         tally.within(array, rough, layer.max_error, f"the first {place + 1} layers", measured=True)
         if info.fill_value is not None:
             tally.fill_values(array, rough, info.fill_value, f"the first {place + 1} layers")
+        if options.get("keep_zeros") and info.mode != "lossless":
+            tally.zeros(array, rough, f"the first {place + 1} layers")
         if layer.max_error >= (h5stz.options.precision.best_error(_core.info(stream)) or 0) and layer.max_error > 0:
             shorter = h5stz.drop_layers(stream, layer.max_error)
             tally.same_bits(rough, h5stz.decompress(shorter), "drop_layers")

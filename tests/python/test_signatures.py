@@ -35,6 +35,7 @@ OPTIONS = {
         "integers",
         "check",
         "learn",
+        "keep_zeros",
         "keep_range",
         "valid_range",
     ),

@@ -51,8 +51,9 @@ void find_valid_extent(const Array& a, Header& h) {
 
 namespace {
 
-// Makes the most frequent NaN the common one, because every other NaN costs all its bits. Until then the first NaN is the common one.
-void choose_common_nan(Masks& m, Header& h) {
+// Makes the most frequent NaN, or masked zero, the common special value, because every other one costs all its bits. Until then the first
+// one is it.
+void choose_common(Masks& m, Header& h) {
   std::vector<u64> bits;
   for (const LiteralElement& literal : m.literals) bits.push_back(literal.bits);
   std::sort(bits.begin(), bits.end());
@@ -80,37 +81,39 @@ void choose_common_nan(Masks& m, Header& h) {
 }
 
 template <class T>
-bool none_special_of(const T* x, const Header& h, u64 n) {
+bool none_special_of(const T* x, const Header& h, bool zeros, u64 n) {
   using Bits = std::make_unsigned_t<CodeOf<T>>;
   bool filled;
   const Bits largest = scan_kernels<T>().scan(x, n, Bits(h.fill), &filled);
   const bool finite = !is_floating(h.layout.dtype) || largest < bit_cast_to<Bits>(std::numeric_limits<T>::infinity());
-  return finite && !(h.has_fill && filled);
+  return finite && !(h.has_fill && filled) && !(zeros && any_zero(x, n));
 }
 
 // Whether n adjacent elements certainly have no special value.
-bool none_special(const Array& a, const Header& h, u64 element, u64 n) {
+bool none_special(const Array& a, const Header& h, bool zeros, u64 element, u64 n) {
   const u8* first = a.data + element * a.width;
   if (a.width < 4 || reinterpret_cast<uintptr_t>(first) % a.width) return false;
-  return a.width == 4 ? none_special_of(reinterpret_cast<const float*>(first), h, n)
-                      : none_special_of(reinterpret_cast<const double*>(first), h, n);
+  return a.width == 4 ? none_special_of(reinterpret_cast<const float*>(first), h, zeros, n)
+                      : none_special_of(reinterpret_cast<const double*>(first), h, zeros, n);
 }
 
-// Finds the kinds of native numbers in whole vectors, until one is infinite or an uncommon NaN. Returns how many were done.
+// Finds the kinds of native numbers in whole vectors, until one is infinite, an uncommon NaN or an uncommon zero that is masked. Returns
+// how many were done.
 template <class U>
-u64 common_kinds(const u8* elements, u64 n, const Header& h, u8* kinds) {
+u64 common_kinds(const u8* elements, u64 n, const Header& h, bool zeros, u8* kinds) {
   constexpr u64 lanes = 16 / sizeof(U);
   typedef std::make_signed_t<U> Lanes __attribute__((vector_size(16)));
   typedef u8 Kinds __attribute__((vector_size(lanes)));
   using Int = std::make_signed_t<U>;
   constexpr Int infinity = sizeof(U) == 4 ? Int(0x7f800000) : Int(u64(0x7ff) << (sizeof(U) == 4 ? 0 : 52));
   const Int largest = std::numeric_limits<Int>::max(), nan = Int(U(h.nan_bits)), fill = Int(U(h.fill)), any_fill = h.has_fill ? -1 : 0;
+  const Int any_zero = zeros ? -1 : 0;
   u64 at = 0;
   for (; at + lanes <= n; at += lanes) {
     Lanes bits;
     memcpy(&bits, elements + at * sizeof(U), sizeof bits);
     const Lanes filled = (bits == fill) & any_fill, common = bits == nan;
-    const Lanes other = ((bits & largest) >= infinity) & ~(filled | common);
+    const Lanes special = ((bits & largest) >= infinity) | (((bits & largest) == 0) & any_zero), other = special & ~(filled | common);
     Int any = 0;
     for (u64 l = 0; l < lanes; l++) any |= other[l];
     if (any) break;
@@ -120,26 +123,41 @@ u64 common_kinds(const u8* elements, u64 n, const Header& h, u8* kinds) {
   return at;
 }
 
+bool has_nan(const Array& a) {
+  const SpecialValues special(a.layout.dtype);
+  for (u64 element = 0; element < a.elements; element++)
+    for (int part = 0; part < a.parts; part++)
+      if (const u64 bits = a.bits(element, part); special.kind(bits, 0) == special_literal) return true;
+  return false;
+}
+
 }  // namespace
 
-Masks find_masks(const Array& a, Header& h) {
+Masks find_masks(const Array& a, Header& h, bool zeros) {
   Masks m;
   const bool floating = is_floating(a.layout.dtype);
-  if (!floating && !h.has_fill) return m;
+  if (!floating && !h.has_fill && !zeros) return m;
+  const bool zeros_are_fill = zeros && !h.has_fill && (!floating || has_nan(a));  // otherwise +0 can be the common special value
+  if (zeros_are_fill) {
+    h.has_fill = true;
+    h.fill = 0;
+  }
   const u64 valid = valid_elements(h);
   const SpecialValues special(floating ? a.layout.dtype : i32(STZ_F64));
-  bool have_nan = false;
+  const u64 magnitude = floating ? float_format(a.layout.dtype).sign() - 1 : ~u64(0);
+  bool have_common = false;
   auto look_at = [&](u64 at, u64 bits) {
     u8 kind = special_none;
     if (h.has_fill && bits == h.fill)
       kind = special_fill;
-    else if (floating) {
+    else if (zeros && (bits & magnitude) == 0)
+      kind = have_common && bits == h.nan_bits ? special_nan : special_literal;
+    else if (floating)
       kind = special.kind(bits, h.nan_bits);
-      if (kind == special_literal && !have_nan) {
-        have_nan = true;
-        h.nan_bits = bits;
-        kind = special_nan;
-      }
+    if (kind == special_literal && floating && !have_common) {
+      have_common = true;
+      h.nan_bits = bits;
+      kind = special_nan;
     }
     if (kind == special_none) return;
     if (m.specials.empty()) m.specials.resize(valid * u64(a.parts));
@@ -151,19 +169,20 @@ Masks find_masks(const Array& a, Header& h) {
     order.for_each_run([&](u64 number, u64 element, u64 n, u64 stride) {
       for (u64 x = 0; x < n; x += special_run) {
         const u64 count = std::min(special_run, n - x), at = u64(part) * valid + number + x;
-        if (a.side_by_side(stride) && none_special(a, h, element + x, count)) continue;
+        if (a.side_by_side(stride) && none_special(a, h, zeros, element + x, count)) continue;
         u64 known = 0;
-        if (a.side_by_side(stride) && floating && have_nan && a.width >= 4) {
+        if (a.side_by_side(stride) && floating && have_common && a.width >= 4) {
           const u8* elements = a.data + (element + x) * a.width;
-          known = a.width == 4 ? common_kinds<u32>(elements, count, h, &m.specials[at])
-                               : common_kinds<u64>(elements, count, h, &m.specials[at]);
+          known = a.width == 4 ? common_kinds<u32>(elements, count, h, zeros, &m.specials[at])
+                               : common_kinds<u64>(elements, count, h, zeros, &m.specials[at]);
         }
         for (u64 k = known; k < count; k++) look_at(at + k, a.bits(element + (x + k) * stride, part));
       }
     });
   sort_literals(m.literals);
   h.masked = !m.specials.empty();
-  if (!m.literals.empty()) choose_common_nan(m, h);
+  if (zeros_are_fill) h.has_fill = std::find(m.specials.begin(), m.specials.end(), u8(special_fill)) != m.specials.end();
+  if (floating && !m.literals.empty()) choose_common(m, h);
   STZ_FAULT_POINT_UP_TO(masks, m.specials.data(), m.specials.size(), special_minus_infinity);
   for ([[maybe_unused]] LiteralElement& literal : m.literals) STZ_FAULT_POINT(literals, &literal.bits, a.width);
   return m;

@@ -35,8 +35,20 @@ struct Masks {
   std::vector<LiteralElement> literals;
   const u8* specials_or_null() const { return specials.empty() ? nullptr : specials.data(); }
 };
-// Finds fill values and, in floating-point types, numbers that are not finite. Sets h.masked and h.nan_bits.
-Masks find_masks(const Array& a, Header& h);
+// Finds fill values and, in floating-point types, numbers that are not finite. Sets h.masked and h.nan_bits. `zeros`: masks zeros too, +0
+// as the common special value if nothing is more frequent, or as the fill value of a header that has none.
+Masks find_masks(const Array& a, Header& h, bool zeros);
+
+// Whether any of n samples is +0 or -0.
+template <class S>
+bool any_zero(const S* samples, u64 n) {
+  for (u64 from = 0; from < n; from += special_run) {
+    bool any = false;
+    for (u64 i = from; i < std::min(n, from + special_run); i++) any |= samples[i] == 0;
+    if (any) return true;
+  }
+  return false;
+}
 
 // The samples of all valid elements, transformed as the header says. Replacements of masked samples are no larger than the others.
 // `largest`: gets the largest magnitude; may be null.
@@ -109,10 +121,10 @@ std::make_unsigned_t<CodeOf<S>> scan(const S* samples, u64 n, std::make_unsigned
   return largest;
 }
 
-// The samples, if they are native numbers, all finite and none of them the fill value; else null. Returns the array itself, or `copy` if
-// the codec orders them differently or cuts some off.
+// The samples, if they are native numbers, all finite and none of them the fill value or, if zeros are masked, a zero; else null. Returns
+// the array itself, or `copy` if the codec orders them differently or cuts some off.
 template <class S>
-const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& copy, double& largest_magnitude) {
+const S* plain_samples(const Array& a, const Header& h, bool zeros, int threads, Buffer<S>& copy, double& largest_magnitude) {
   using Bits = std::make_unsigned_t<CodeOf<S>>;
   if (a.width != sizeof(S) || a.swap) return nullptr;
   const SampleOrder order(h);
@@ -130,7 +142,7 @@ const S* plain_samples(const Array& a, const Header& h, int threads, Buffer<S>& 
   bool filled;
   const Bits largest = scan(samples, n, h.has_fill ? Bits(h.fill) : infinity, infinity, threads, &filled);
   largest_magnitude = double(bit_cast_to<S>(largest));
-  return largest >= infinity || filled ? nullptr : samples;
+  return largest >= infinity || filled || (zeros && any_zero(samples, n)) ? nullptr : samples;
 }
 
 }  // namespace stz

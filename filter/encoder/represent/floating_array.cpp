@@ -40,9 +40,10 @@ FloatingArray<S>::FloatingArray(const Array& a, const Header& h, const StreamReq
     : a_(a), request_(request), header_(h), valid_(valid_elements(h)), n_(valid_ * u64(a.parts)) {
   header_.sample = sizeof(S) == 4 ? SampleType::f32 : SampleType::f64;
   double largest = 0;  // magnitude
-  samples_ = plain_samples<S>(a, header_, request.threads, loaded_, largest);
+  const bool zeros = masks_zeros(header_, request);
+  samples_ = plain_samples<S>(a, header_, zeros, request.threads, loaded_, largest);
   if (!samples_) {
-    masks_ = std::make_shared<const Masks>(find_masks(a, header_));
+    masks_ = std::make_shared<const Masks>(find_masks(a, header_, zeros));
     loaded_ = load_samples<S>(a, header_, *masks_, &largest);
     samples_ = loaded_.data();
   }

@@ -45,6 +45,7 @@ class Comparison:
         mean_error, rmse: mean error and root mean squared error.
         psnr: 20 log10((high - low) / rmse) in dB; inf without error.
         sign_changes: number of compared pairs in which the sample of the array is below 0, or above 0, and its original is not.
+        zero_changes: number of compared pairs in which the original is 0 and the sample of the array is not.
     """
 
     shape: tuple[int, ...]
@@ -60,6 +61,7 @@ class Comparison:
     rmse: float
     psnr: float
     sign_changes: int = 0
+    zero_changes: int = 0
 
 
 @checked
@@ -174,12 +176,17 @@ def _sign_changes(one: Array, other: Array) -> int:
     return int(np.count_nonzero((other < 0) > (one < 0)) + np.count_nonzero((other > 0) > (one > 0)))
 
 
+def _zero_changes(one: Array, other: Array) -> int:
+    """How many zeros became other numbers."""
+    return int(np.count_nonzero((one == 0) & (other != 0)))
+
+
 class _Sums:
     """Sums over all slabs."""
 
     def __init__(self, identical: bool) -> None:
         self.identical = identical
-        self.count = self.unpaired = self.sign_changes = 0
+        self.count = self.unpaired = self.sign_changes = self.zero_changes = 0
         self.low, self.high, self.largest = math.inf, -math.inf, 0.0
         self.at: tuple[int, ...] | None = None
         self.errors = self.squares = 0.0
@@ -202,7 +209,7 @@ class _Sums:
         if (squares := self._all_valid(one, other, missing)) is not None:
             x, error = np.asarray(one), self._error[: one.size]
             largest = abs(max(float(error.max()), -float(error.min())))
-            self.sign_changes += _sign_changes(x, np.asarray(other))
+            self._count_changes(x, np.asarray(other))
             self._sum_up(x, error, squares)
             return int(np.argmax(np.abs(error))) if self._is_largest(largest) else None
         x, y, valid = _real(one), _real(other), _valid(one, other, missing)
@@ -213,10 +220,10 @@ class _Sums:
             if not count:
                 return None
             samples, error = x[valid], np.where(valid, y, 0) - np.where(valid, x, 0)
-            self.sign_changes += _sign_changes(samples, y[valid])
+            self._count_changes(samples, y[valid])
         else:
             samples, error = x, y - x
-            self.sign_changes += _sign_changes(x, y)
+            self._count_changes(x, y)
         size = np.abs(error)
         self._sum_up(samples, error, float((error * error).sum()))
         return int(np.argmax(np.where(valid, size, -1))) if self._is_largest(float(size.max())) else None
@@ -233,6 +240,11 @@ class _Sums:
         error = np.subtract(other, one, dtype=np.float64, out=self._error[: one.size])
         squares = float(np.einsum("i,i->", error, error))  # not np.dot, which wakes the threads of BLAS
         return squares if math.isfinite(squares) else None
+
+    def _count_changes(self, one: Array, other: Array) -> None:
+        """Counts valid samples that changed their sign, or from 0."""
+        self.sign_changes += _sign_changes(one, other)
+        self.zero_changes += _zero_changes(one, other)
 
     def _sum_up(self, samples: Array, error: Array, squares: float) -> None:
         """Adds valid samples of the original, their errors, and the sum of their squares."""
@@ -265,6 +277,7 @@ class _Sums:
             rmse=rmse,
             psnr=math.inf if rmse == 0 else 20 * math.log10(width / rmse) if width > 0 else math.nan,
             sign_changes=self.sign_changes,
+            zero_changes=self.zero_changes,
         )
 
 
@@ -281,6 +294,8 @@ def summary_lines(found: Comparison) -> list[str]:
         said.append("no pair of samples is finite in both")
     if found.sign_changes:
         said.append(f"below or above 0, and not so in the original: {counted(found.sign_changes, 'sample')}")
+    if found.zero_changes:
+        said.append(f"not 0, and 0 in the original: {counted(found.zero_changes, 'sample')}")
     if found.unpaired:
         said.append(f"finite and not missing in one only, or in neither and different: {counted(found.unpaired, 'sample')}")
     return said

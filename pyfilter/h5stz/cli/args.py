@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from h5stz import _core, elements
-from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, flag, range_options
+from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, flag, kept_options
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
@@ -51,7 +51,7 @@ def _fill_value(text: str) -> int | float | Literal[False]:
     type=click.Choice(list(_core.CHOICES["integers"])),
     help="lossy: the bound applies to integers too.",
 )
-@range_options
+@kept_options
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Compress this dataset only; may be repeated.")
 @click.option(
     "--chunks",

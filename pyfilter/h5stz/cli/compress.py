@@ -22,8 +22,8 @@ from h5stz.cli.parameters import (
     bounds_given,
     chunk_shape,
     enhance_option,
+    kept_options,
     placed,
-    range_options,
     share,
 )
 from h5stz.cli.progress import progress_bar
@@ -36,7 +36,7 @@ from h5stz.options.stz import Options
 from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHARED = ("block", "effort", "layers", "enhance", "check", "keep_range", "valid_range")
+_SHARED = ("block", "effort", "layers", "enhance", "check", "keep_zeros", "keep_range", "valid_range")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
@@ -55,7 +55,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
 @click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7; the first ones are a preview. [default: 1]")
 @enhance_option
-@range_options
+@kept_options
 @click.option(
     "--check",
     is_flag=True,

@@ -185,3 +185,5 @@ def _print(lines: list[_Line]) -> None:
     for line in lines:
         if count := line.estimate.sign_changes:
             say(f"up to {counted(count, 'sample')} of {line.path} near 0 may change the sign ({line.asked})")
+        if count := line.estimate.zero_changes:
+            say(f"up to {counted(count, 'sample')} of {line.path} that are 0 may become other numbers ({line.asked})")

@@ -43,8 +43,8 @@ def _ends(text: str) -> tuple[float | None, float | None]:
     return ends[0], ends[1]
 
 
-def range_options(function: _Function) -> _Function:
-    """Decorator for commands: adds the options --keep-range and --valid-range. Their values are those for STZ, or None."""
+def kept_options(function: _Function) -> _Function:
+    """Decorator for commands: adds --keep-zeros, --keep-range and --valid-range. Their values are those for STZ, or None."""
     valid_range = click.option(
         "--valid-range",
         type=Parsed("two numbers", _ends),
@@ -57,7 +57,13 @@ def range_options(function: _Function) -> _Function:
         default=None,
         help="Decompressed values stay between the smallest and the largest value of their chunk.",
     )
-    return keep_range(valid_range(function))
+    keep_zeros = click.option(
+        "--keep-zeros",
+        is_flag=True,
+        default=None,
+        help="Samples that are 0 come back as 0, whatever the bound is.",
+    )
+    return keep_zeros(keep_range(valid_range(function)))
 
 
 def enhance_option(function: _Function) -> _Function:

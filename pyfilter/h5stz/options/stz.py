@@ -64,6 +64,7 @@ class CodingOptions(TypedDict, total=False):
     enhance: bool | np.bool_ | str | None
     check: bool | np.bool_
     learn: bool | np.bool_
+    keep_zeros: bool | np.bool_
     keep_range: bool | np.bool_
     valid_range: Iterable[SupportsFloat | None] | None
 
@@ -152,6 +153,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             same options. False: every chunk is fitted. `psnr`, `ratio` and an `effort` from 7 on imply False. With trained
             predictions (trained()), chunks take these alone. The environment variable H5STZ_LEARN=0 turns learning from
             earlier chunks off everywhere. Provisional.
+        keep_zeros: True: samples that are 0 or -0 come back bit for bit under every bound (docs/options.md).
         keep_range: True: decompressed values stay between the smallest and the largest valid number of their chunk. Without it
             they keep the sign: they are not below 0 if no valid number of their chunk is, and not above likewise.
         valid_range: the smallest and the largest valid value, such as (0, 100) or (0, None). Decompressed values are not below
@@ -203,13 +205,13 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         enhance: bool | np.bool_ | str | None = None,
         check: bool | np.bool_ = False,
         learn: bool | np.bool_ = True,
+        keep_zeros: bool | np.bool_ = False,
         keep_range: bool | np.bool_ = False,
         valid_range: Iterable[SupportsFloat | None] | None = None,
     ) -> None:
         given = {name: value for name, value in locals().items() if name not in ("self", "text", "__class__")}
         if text is not None:
-            self._set(of_text(text, given, _DEFAULTS))
-            return
+            return self._set(of_text(text, given, _DEFAULTS))
         source = data if data is None or slabs.is_array_like(data) else np.asarray(data)
         kind, number = checked_bound({name: given[name] for name in BOUNDS}, lossless)
         asked = "lossless" if kind == "lossless" else f"{kind}={number!r}"
@@ -296,7 +298,7 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
         The keys are ``absolute=B``, ``pointwise_relative=R`` or ``lossless``, and optionally ``fill_value=X``, ``dtype=f4``,
         ``block=region``, ``threads=N``, ``effort=N``, ``layers=N``, ``layer_bounds=B/B``, ``enhance=strict``,
         ``append_axis=N``, ``integers=lossy``, ``content_check=no``, ``check=yes``, ``learn=no``,
-        ``keep_range=yes``, ``valid_range=A/B`` (docs/cd_values.md).
+        ``keep_zeros=yes``, ``keep_range=yes``, ``valid_range=A/B`` (docs/cd_values.md).
         `relative`, `psnr` and `ratio`, which depend on data, are written as the absolute bound.
 
         Args:

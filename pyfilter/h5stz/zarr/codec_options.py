@@ -44,7 +44,8 @@ class CodecOptions:
         lossless: True restores every bit.
         fill_value: number that marks missing values. They are restored exactly and do not influence the bound. None: there is
             none. NaN and infinities are always kept.
-        block, effort, layers, layer_bounds, enhance, integers, content_check, check, keep_range, valid_range: as for STZ.
+        block, effort, layers, layer_bounds, enhance, integers, content_check, check, keep_zeros, keep_range, valid_range: as
+            for STZ.
         threads: 1 to 255, for encoding and decoding each chunk. None: the number in H5STZ_THREADS, or 1.
         max_error: largest permitted absolute error of reads, in the units of the data, for chunks with precision layers. Only
             the layers that it needs are fetched and decoded. None: all layers.
@@ -64,6 +65,7 @@ class CodecOptions:
     layers: int = 1
     layer_bounds: tuple[float, ...] | None = None
     enhance: str | None = None
+    keep_zeros: bool = False
     keep_range: bool = False
     valid_range: tuple[float | None, float | None] | None = None
     max_error: Real | None = None
