@@ -230,7 +230,8 @@ typedef struct stz_stream_info {
   int32_t format_version; /* of the stream */
   int32_t levels;         /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
   int32_t content_check;  /* 1: the stream has one (stz_verify); 0: none; -1: unknown, as the end is missing. If patched: of the base */
-  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
+  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l, or its preview if there is one
+                                           (preview_error); level 0 is full resolution */
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
   int32_t bound_used;                   /* 1: the samples may differ from the originals, and must not be quantized again */
   double accumulated_bound;             /* bound to the originals, which were compressed first, if the samples came out of a stream; in
@@ -244,12 +245,14 @@ typedef struct stz_stream_info {
   double relaxed_bound;                 /* the promise of the mode in place of `bound` (stz_enhance); `bound` if nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
+  double preview_error;   /* reads that accept this error (stz_reader_max_error) leave out the lowest bits of exact numbers; 0: no preview. */
+  uint64_t preview_bytes; /* and bytes of the stream that they take, at full resolution; 0. If patched: both of the base */
 } stz_stream_info;
 /* clang-format off */
 #define STZ_OPTIONS_INIT \
   {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0, 0, 0, {0, 0}}
 #define STZ_STREAM_INFO_INIT \
-  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, 0, 0, 0}
+  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /* ---- Functions ---- */
