@@ -244,8 +244,8 @@ typedef struct stz_stream_info {
   double relaxed_bound;                 /* the promise of the mode in place of `bound` (stz_enhance); `bound` if nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
-  double preview_error;   /* reads that accept this error (stz_reader_max_error) leave out the lowest bits of exact numbers; 0: no preview. */
-  uint64_t preview_bytes; /* and bytes of the stream that they take, at full resolution; 0. If patched: both of the base */
+  double preview_error;                 /* a read that accepts it (stz_reader_max_error) leaves out low bits of exact numbers; 0: none */
+  uint64_t preview_bytes;               /* of the stream that it takes, at full resolution. If patched: both of the base */
 } stz_stream_info;
 /* clang-format off */
 #define STZ_OPTIONS_INIT \
