@@ -322,6 +322,8 @@ cdef info_fields(const stz_stream_info* facts):
         "accumulated_bound": (float("inf") if facts.accumulated_bound == STZ_UNKNOWN_BOUND else facts.accumulated_bound) or None,
         "enhanced": bool(facts.enhanced),
         "relaxed_bound": facts.relaxed_bound,
+        "preview_error": facts.preview_error or None,
+        "preview_bytes": facts.preview_bytes or None,
         "content_check": None if facts.content_check < 0 else bool(facts.content_check),
         "layers": tuple(
             [(facts.layer_bytes[index], facts.layer_error[index], facts.layer_rmse[index]) for index in range(facts.layers)]

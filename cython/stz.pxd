@@ -80,6 +80,8 @@ cdef extern from "stz.h" nogil:
         double* layer_rmse
         double relaxed_bound
         int32_t enhanced
+        double preview_error
+        uint64_t preview_bytes
 
     ctypedef struct stz_size_estimate:
         size_t struct_size

@@ -1,13 +1,15 @@
 // Fuzz target: the stages of the codec by themselves, with what a valid caller may pass: arbitrary bytes to decode, or arbitrary values to
 // write and read back. The first byte selects the stage: code streams (code_stages.h), the binary coder, parameters of parity classes,
-// masks of a block, palettes, records of a header, blocks of floating-point fields.
+// masks of a block, palettes, records of a header, blocks of floating-point fields, directories of remainders.
 //
 // Bytes give values within their limits or an error of damage; values come back. Buffers end where nothing may be read.
 #include "code_stages.h"
+#include "coding/checksum.h"
 #include "format/extensions.h"
 #include "format/float_fields.h"
 #include "format/frame.h"
 #include "format/palette.h"
+#include "format/remainders.h"
 #include "masks/scattered_mask.h"
 #include "predict/parameter_coding.h"
 
@@ -285,6 +287,34 @@ void field_block(Choices& choose) {
   promise(!read(written, again) && same_block(b, again), "the parameters of a block come back");
 }
 
+// ---------------------------------------------------------------- remainders
+
+// Directories of slabs are read from more and more bytes, as partial reads do.
+void slab_directory(Choices& choose) {
+  const bool written = choose.below(2);
+  std::vector<u64> sizes(choose.below(200)), read;
+  for (u64& size : sizes) size = choose.below(3) ? choose.below(5000) : 0;
+  u64 available = choose.byte(), section = choose.byte(), begin = 0;
+  Bytes bytes = written ? write_slab_directory(sizes) : rest_of(choose);
+  if (written) section = 0;
+  for (u64 size : sizes) section += written && size ? size + check_size(size) : 0;
+  section += bytes.size();
+  available = std::min<u64>(available, bytes.size());
+  for (u64 needed = available; needed; available = needed) {
+    Bytes front(bytes.begin(), bytes.begin() + std::ptrdiff_t(available));
+    front.shrink_to_fit();
+    const int code = damage_of([&] { needed = read_slab_directory(front.data(), available, section, sizes.size(), read, begin); });
+    promise(!written || !code, "a directory of slabs that was written is read");
+    if (code) return;
+    promise(!needed || (needed > available && needed <= section && read.empty()), "more bytes are asked for, and no more than there are");
+    if (needed > bytes.size()) return;
+  }
+  u64 end = begin;
+  for (u64 size : read) end += size + (size ? check_size(size) : 0);
+  promise(read.size() == sizes.size() && end == section, "slabs fill their section");
+  promise(!written || read == sizes, "sizes of slabs come back");
+}
+
 }  // namespace
 
 Bytes seed_input(uint64_t number) {
@@ -333,6 +363,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 11:
       field_block(choose);
+      break;
+    case 12:
+      slab_directory(choose);
       break;
     default:
       records(choose);

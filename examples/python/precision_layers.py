@@ -1,8 +1,10 @@
 """Precision layers: one file, read with errors of 1e-2, 1e-3 or with all its precision, for a part of the bytes each time.
+Lossless data without layers have a preview, which is read with its error in the same way.
 
     python precision_layers.py
 
-Prints the largest error with one layer, two and all, the error found and the bytes that were read. Draws precision_layers.png.
+Prints the largest error with one layer, two and all, the error found and the bytes that were read, then those of the preview.
+Draws precision_layers.png.
 """
 
 import tempfile
@@ -43,6 +45,17 @@ with tempfile.TemporaryDirectory() as folder:
         print("a plane of every second sample:", plane.shape, f"from {view.stats.bytes_read} bytes")
 
         assert np.abs(file["rho"][...].astype(float) - data).max() <= 1e-5  # whoever reads as usual gets all of it
+
+    with h5py.File(path, "w") as file:
+        stored = file.create_dataset("rho", data=data, chunks=data.shape, **h5stz.STZ(lossless=True))
+        accepted = h5stz.info(stored.id.read_direct_chunk((0, 0, 0))[1]).preview_error
+    with h5py.File(path) as file:
+        view = h5stz.view(file["rho"], cache_bytes=0)
+        preview = view.at_error(accepted)[...]
+        found = np.abs(preview.astype(float) - data).max()
+        few_bytes = view.stats.bytes_read
+        assert np.array_equal(view[...], data)
+        print(f"preview: error {accepted:.2e}, seen {found:.2e}; {few_bytes} of {view.stats.bytes_read - few_bytes} bytes")
 
 # A picture, where matplotlib is installed.
 from picture import Panel, draw

@@ -109,6 +109,11 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   fill_layers(h, levels, info);
   info.enhanced = levels.enhancement.any();
   info.relaxed_bound = info.enhanced ? std::max(h.bound, relaxed_bound(levels)) : h.bound;
+  if (preview_error(levels) > 0) {
+    info.preview_error = preview_error(levels);
+    info.preview_bytes = h.base_offset + content_bytes(levels);
+    for (u64 n : levels.remainder) info.preview_bytes -= n;
+  }
   if (levels.form == Form::blocks) {
     const std::vector<u64>& section = levels.section;  // the stream with these sections is the last one
     require(section.size() <= STZ_MAX_LEVELS, STZ_ERROR_CORRUPT);

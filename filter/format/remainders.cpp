@@ -57,6 +57,8 @@ Slabs::Slab Slabs::at(u64 number) const {
 
 u64 most_slabs(u64 section) { return std::max<u64>(u64(1) << 22, 256 * section); }
 
+double preview_error(const Header& h) { return h.remainders.present && earlier_error(h) == 0 ? 1.5 * h.remainders.step : 0; }
+
 Bytes write_remainders(const Remainders& r) {
   Bytes payload{u8(r.zeros), u8(r.zero_bits)};
   put_double(payload, r.step);

@@ -97,6 +97,10 @@ void for_slab_rows(const Slabs& slabs, const Box& box, F f) {
 // Most slabs of a section of so many bytes, as of other indices: this limits the memory that a damaged section can cost.
 u64 most_slabs(u64 section);
 
+// The largest error of elements without their remainders: samples are less than half a step away from multiples, and these less than a step
+// from the elements. 0: errors that the elements had before are not known to be 0, and nobody reads without remainders.
+double preview_error(const Header& h);
+
 Bytes write_remainders(const Remainders& r);
 void read_remainders(ByteReader& payload, Remainders& r);
 // Fails unless the header's other fields allow remainders.

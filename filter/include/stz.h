@@ -230,7 +230,7 @@ typedef struct stz_stream_info {
   int32_t format_version; /* of the stream */
   int32_t levels;         /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
   int32_t content_check;  /* 1: the stream has one (stz_verify); 0: none; -1: unknown, as the end is missing. If patched: of the base */
-  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l; level 0 is full resolution */
+  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l, or its preview; 0 is full resolution */
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
   int32_t bound_used;                   /* 1: the samples may differ from the originals, and must not be quantized again */
   double accumulated_bound;             /* bound to the originals, which were compressed first, if the samples came out of a stream; in
@@ -244,12 +244,14 @@ typedef struct stz_stream_info {
   double relaxed_bound;                 /* the promise of the mode in place of `bound` (stz_enhance); `bound` if nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
+  double preview_error;                 /* a read that accepts it (stz_reader_max_error) leaves out low bits of exact numbers; 0: none */
+  uint64_t preview_bytes;               /* of the stream that it takes, at full resolution. If patched: both of the base */
 } stz_stream_info;
 /* clang-format off */
 #define STZ_OPTIONS_INIT \
   {sizeof(stz_options), STZ_LOSSLESS, 0, 0, 0, STZ_BLOCK_DEFAULT, 0, 0, 0, 0, STZ_INTEGERS_LOSSLESS, 0, 0, 0, {0}, 0, 0, NULL, 0, 0, 0, 0, {0, 0}}
 #define STZ_STREAM_INFO_INIT \
-  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, 0, 0, 0}
+  {sizeof(stz_stream_info), {0, 0, 0, 0, {0}}, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, {0}, 0, 0, 0, 0, 0, {0}, {0}, {0}, 0, 0, 0, 0, 0}
 /* clang-format on */
 
 /* ---- Functions ---- */
@@ -317,8 +319,7 @@ STZ_API int stz_store(const stz_layout* layout, const void* data, const stz_opti
  * fewest layers with which every sample is within max_error of the compressed one, as the writer measured (stz_stream_info.layer_error).
  * The result is a whole stream without a content check. Its mode is STZ_ABSOLUTE with the measured error as its bound. It decodes to the
  * samples that a read of `stream` with these layers gives (stz_reader_max_error). A patched stream loses layers beneath its patches only.
- * A stream that has no layers to spare is copied as it is.
- * max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.
+ * A stream that has no layers to spare is copied. max_error: in the unit of the data, 0 or more, else STZ_ERROR_BOUND; 0 keeps all layers.
  * capacity: `size` is always enough. *out_size: bytes of the result.
  * Trust: as for stz_decompress. */
 STZ_API int stz_drop_layers(const void* stream, size_t size, double max_error, void* out, size_t capacity, size_t* out_size);

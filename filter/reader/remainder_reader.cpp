@@ -134,7 +134,7 @@ Selection RemainderReader::selection_of(const Block& block) const {
 
 template <class U>
 void RemainderReader::add_slab(const Section& section, u64 number, const Box& box, const u8* elements, const Selection& selection,
-                               u8* out) const {
+                               u8* out) {
   const bool swap = swapped(h_.layout);
   Bytes bytes(size_t(section.sizes[number]));
   source_.read(section.place[number], bytes.size(), bytes.data());
@@ -155,7 +155,9 @@ void RemainderReader::add_slab(const Section& section, u64 number, const Box& bo
       numbers.push_back(U(load_bits(elements + size_t(place) * sizeof(U), sizeof(U), swap)));
     }
   });
-  decoder_.decode(bytes.data(), bytes.size(), numbers.data(), numbers.size());
+  decoder_.begin(bytes.data(), bytes.size());
+  decoder_.add_row(numbers.data(), numbers.size(), 0, 1);
+  decoder_.finish([&](u64 k, u64 bits) { numbers[size_t(k)] = U(bits); });
   for_selected(section.slabs, box, selection,
                [&](i64 place, u64 offset) { store_bits(out + offset, numbers[size_t(index[size_t(place)])], sizeof(U), swap); });
 }

@@ -33,14 +33,14 @@ class RemainderReader {
   Selection selection_of(const Block& block) const;
   void add(const Block& block, const Selection& selection, u64 offset, u8* out, int threads, DamageReport* report);
   template <class U>
-  void add_slab(const Section& section, u64 slab, const Box& box, const u8* elements, const Selection& selection, u8* out) const;
+  void add_slab(const Section& section, u64 slab, const Box& box, const u8* elements, const Selection& selection, u8* out);
   void lose(const Block& block, const Selection& selection, u64 offset, size_t cause, DamageReport& report) const;
 
   const Header& h_;
   SourcePart& source_;
   PartReader& blocks_;
   const Hierarchy hierarchy_;
-  const SlabDecoder decoder_;
+  SlabDecoder decoder_;
   std::vector<Section> sections_;  // coarse to fine
 };
 

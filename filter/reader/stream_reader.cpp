@@ -87,9 +87,8 @@ void StreamReader::prepare(const Request& request) {
   blocks_->enhance(request.enhance);
 }
 
-// Samples are less than half a step away from multiples, and these less than a step from the elements.
 bool StreamReader::needs_remainders(const Request& request) const {
-  return remainders_ && !(request.max_error >= 1.5 * header_.remainders.step && earlier_error(header_) == 0);
+  return remainders_ && !(preview_error(header_) > 0 && request.max_error >= preview_error(header_));
 }
 
 void StreamReader::limit(u64 cache_bytes) {

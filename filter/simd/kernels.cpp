@@ -16,6 +16,7 @@
 #include "simd/number_kernels.h"
 #include "simd/predict.h"
 #include "simd/rans.h"
+#include "simd/remainders.h"
 
 #ifndef STZ_ISA
 #define STZ_ISA baseline
@@ -313,6 +314,8 @@ const Kernels STZ_JOIN(kernels_, STZ_ISA) = {
     field_table<u16>(),
     field_table<u32>(),
     field_table<u64>(),
+    {put_remainders<u32>},
+    {put_remainders<u64>},
     {to_units<float>, subtract_units<float>},
     {to_units<double>, subtract_units<double>},
     enhancement,

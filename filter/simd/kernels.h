@@ -13,6 +13,7 @@
 #include "simd/cpu_features.h"
 #include "simd/field_kernels.h"
 #include "simd/rans_kernels.h"
+#include "simd/remainder_kernels.h"
 
 namespace stz {
 
@@ -304,6 +305,8 @@ struct Kernels {
   FieldKernels<u16> fields16;
   FieldKernels<u32> fields32;
   FieldKernels<u64> fields64;
+  RemainderKernels<u32> remainders32;
+  RemainderKernels<u64> remainders64;
   EnhancementKernels<float> enhancement32;
   EnhancementKernels<double> enhancement64;
   void (*enhancement)(const EnhancementRow& row, int n, i16* negative);  // negated corrections

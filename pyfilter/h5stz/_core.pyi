@@ -28,6 +28,8 @@ class _Info(TypedDict):
     layers: tuple[tuple[int, float, float], ...]
     enhanced: bool
     relaxed_bound: float
+    preview_error: float | None
+    preview_bytes: int | None
 
 @type_check_only
 class _Stats(TypedDict):

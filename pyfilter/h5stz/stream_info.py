@@ -55,8 +55,8 @@ class StreamInfo:
         block: "default", "region" or "throughput".
         format_version: version of the stream format (docs/format.md).
         levels: number of resolution levels. Level l is the array at every 2**l-th sample.
-        level_bytes: for each level, the number of bytes from the start of the stream that decoding needs. Level 0 (full
-            resolution) comes first.
+        level_bytes: for each level, the number of bytes from the start of the stream that decoding needs, or its preview
+            if the stream has one (`preview_error`). Level 0 (full resolution) comes first.
         form: how the samples are stored: "constant", "raw" or "blocks of ...". A patched stream has "patched: " and the form
             of its base stream.
         patches: number of boxes that were rewritten later and are stored separately.
@@ -72,6 +72,9 @@ class StreamInfo:
             patched stream: the layers of the base stream, with a max_error that includes the patches.
         enhanced: True if a stored filter corrects the decoded samples (`STZ(enhance=)`).
         relaxed_bound: the bound that holds where samples are enhanced; equal to `bound` otherwise.
+        preview_error: the largest error of a preview of lossless data. Reads with a `max_error` of at least this leave out the
+            lowest bits of the samples. None if the stream has no preview. For a patched stream: of the base stream.
+        preview_bytes: the number of bytes that the preview takes at full resolution, or None.
     """
 
     shape: tuple[int, ...]
@@ -93,6 +96,8 @@ class StreamInfo:
     layers: tuple[Layer, ...] = ()
     enhanced: bool = False
     relaxed_bound: float = 0.0
+    preview_error: float | None = None
+    preview_bytes: int | None = None
 
     @property
     def ratio(self) -> float:
@@ -138,6 +143,8 @@ def info(stream: BytesLike) -> StreamInfo:
         content_check=fields["content_check"],
         enhanced=fields["enhanced"],
         relaxed_bound=fields["relaxed_bound"],
+        preview_error=fields["preview_error"],
+        preview_bytes=fields["preview_bytes"],
         layers=tuple(Layer(size, _known(error), _known(rmse)) for size, error, rmse in fields["layers"]),
     )
 

@@ -1,5 +1,7 @@
 """Partial reads of streams with remainders: every selection has the bits of the array, previews are near."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import h5stz
 import reference_decoder
 from golden import arrays
 from h5stz import _core
-from support import boxes
+from support import boxes, exact
 from support.stream_bytes import varint, with_crc
 
 CASES = {name: case for name, case in arrays.remainder_cases().items() if case[0].dtype.kind == "f"}
@@ -68,3 +70,55 @@ def test_a_header_that_claims_a_huge_array_ends_at_once():
     claimed = with_crc(bytes(front[:at]) + varint(2**50) + bytes(front[at + 2 :])) + stream[header.size :]
     with pytest.raises(h5stz.StzError):
         boxes.read(_core.Reader.of_bytes(claimed, 0), array.dtype, (2**49,), (3,))
+
+
+def outcomes(stream, array, tmp_path):
+    """What each reader says of a damaged stream: None if it gives the array, else the error."""
+    (tmp_path / "stream").write_bytes(stream)
+    start, plane = (0,) * array.ndim, (array.shape[0] // 2,) + (0,) * (array.ndim - 1)
+
+    def whole(reader):
+        return boxes.read(reader, array.dtype, start, array.shape), array
+
+    def part(reader):
+        count = (1, *array.shape[1:])
+        return boxes.read(reader, array.dtype, plane, count), boxes.cut(array, plane, count, (1,) * array.ndim)
+
+    def coarse(reader):
+        count, step = tuple(-(-extent // 2) for extent in array.shape), (2,) * array.ndim
+        return boxes.read(reader, array.dtype, start, count, step), boxes.cut(array, start, count, step)
+
+    def in_file(read):
+        with (tmp_path / "stream").open("rb") as file:
+            return read(_core.Reader.of_file(file.fileno(), 0, len(stream), 0))
+
+    def in_memory(read):
+        return read(_core.Reader.of_bytes(bytes(stream), 0))
+
+    readers = [lambda: (h5stz.decompress(bytes(stream)), array), lambda: (h5stz.decompress(bytes(stream), threads=3), array)]
+    readers += [partial(source, read) for source in (in_memory, in_file) for read in (whole, part, coarse)]
+    for one in readers:
+        try:
+            found, expected = one()
+        except h5stz.StzError as error:
+            assert error.code != _core.ERROR_CODES["STZ_ERROR_INTERNAL"]
+            yield error
+        else:
+            assert exact.same_bits(found, expected)
+            yield None
+
+
+@pytest.mark.parametrize("name", ["remainders_1d", "remainders_3d", "remainders_of_small_numbers", "remainders_with_zero_bits"])
+def test_damage_in_slabs_is_an_error_or_does_not_matter(name, tmp_path):
+    """Flipped bits in all sections of remainders, and streams that end there; without a content check, which would notice."""
+    array, options = CASES[name]
+    stream, rng = arrays.compress(array, {**options, "content_check": False}), np.random.default_rng(5)
+    begin = h5stz.info(stream).preview_bytes
+    assert begin < len(stream) and list(outcomes(stream, array, tmp_path)) == [None] * 8
+    for place in sorted({begin, begin + 1, len(stream) - 1, *rng.integers(begin, len(stream), 25).tolist()}):
+        damaged = bytearray(stream)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        found = list(outcomes(damaged, array, tmp_path))
+        assert found[0] and found[1] and found[2] and found[5], "whole arrays need every slab"
+        found = list(outcomes(stream[:place], array, tmp_path))
+        assert found[0] and found[1] and found[2] and found[5]

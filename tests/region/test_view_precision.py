@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import h5stz
-from support import commands, exact, region_files
+from support import commands, exact, fields, region_files
 from support.requirements import needs_packages, needs_programs
 
 SHAPE, CHUNKS = (90, 100, 110), (64, 64, 110)
@@ -119,6 +119,27 @@ def test_without_layers(path, written):
         assert exact.same_bits(plain.at_error(1)[...], plain[...])
         assert exact.same_bits(raw.at_error(1)[...], raw[...])
         assert [array.shape for _, array in raw.refine(..., by="error")] == [SHAPE]
+
+
+def test_a_preview_of_lossless_data(tmp_path):
+    field = fields.random_field((64, 64, 64), 5, 1).astype("f4")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file.create_dataset("x", data=field, chunks=(32, 64, 64), **h5stz.STZ(lossless=True))
+    with h5py.File(tmp_path / "x.h5") as file:
+        infos = [h5stz.info(file["x"].id.read_direct_chunk((z, 0, 0))[1]) for z in (0, 32)]
+        accepted, view = max(info.preview_error for info in infos), h5stz.view(file["x"], cache_bytes=0)
+        for index in (..., np.s_[20], np.s_[3:50:2, 7:9]):
+            exactly, all_of_it = view[index], view.stats.bytes_read
+            view.stats.reset()
+            preview = view.at_error(accepted)[index]
+            assert exact.same_bits(np.asarray(exactly), field[index])
+            assert 0 < distance(preview, field[index]) <= accepted
+            assert view.stats.bytes_read < 0.6 * all_of_it
+            view.stats.reset()
+        assert view.at_error(accepted)[...].nbytes and view.stats.bytes_read == sum(info.preview_bytes for info in infos)
+        assert exact.same_bits(view.at_error(min(info.preview_error for info in infos) / 1.01)[...], field)
+        with h5stz.partial_reads(max_error=accepted) as stats:
+            assert exact.same_bits(file["x"][...], view.at_error(accepted)[...]) and stats.bytes_saved > 0
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ def test_the_streams_are_of_every_form():
     assert forms >= {"raw", "constant"} | {f"blocks of {what}numbers" for what in ("", "ULP-space ", "fixed-point ")} | {
         "blocks of integers",
         "blocks of ranks in a palette",
+        "blocks of numbers with remainders",
     }
     assert all(len(stream) < 6000 for _, stream in STREAMS.values())
 

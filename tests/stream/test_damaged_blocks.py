@@ -12,6 +12,7 @@ import pytest
 
 import h5stz
 from support import cases, exact
+from support.fields import random_field
 
 
 def volume(shape=(70, 72, 74), dtype="f4"):
@@ -42,6 +43,8 @@ STREAMS = {
     "integers": (volume(PLANE, "i4"), {"lossless": True, "block": "region"}),
     "wide integers": (volume(PLANE, "i8"), {"lossless": True, "block": "region"}),
     "lossless": (cases.make("walk", PLANE, "f4"), {"lossless": True, "block": "region"}),
+    "remainders": (random_field(PLANE, 5, 1).astype("f4"), {"lossless": True, "block": "region"}),
+    "remainders of a volume": (random_field((40, 42, 44), 6, 1), {"lossless": True, "block": "region"}),
     "point-wise": (np.abs(volume(PLANE)) + 1, {"pointwise_relative": 1e-3, "block": "region"}),
     "edges": (cases.make("layers", (420, 440), "f4"), {"absolute": 0.5, "block": "region"}),
     "labels": (cases.make("layers", (60, 70, 72), "i4"), {"lossless": True, "block": "region"}),

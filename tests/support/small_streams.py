@@ -58,6 +58,8 @@ def streams(content_check=True):
         "layers, masked": (masked, {"absolute": 0.01, "layers": 3}),
         "layers of integers": (cases.make("smooth", (40, 44), "i2"), {"absolute": 2.0, "layers": 2}),
         "regions": (cases.make("smooth", (36, 35, 34), "f4"), {"absolute": 20.0, "block": "region"}),
+        "remainders": (random_field((34, 30), 5, 1).astype("f4"), {"lossless": True}),
+        "remainders, masked": (np.where(hole[:30, :20], np.nan, random_field((30, 20), 5, 2)), {"lossless": True}),
         "fields": (rng.standard_normal((20, 30)).astype(">f4"), {"lossless": True}),
         "fields of several kinds": (weights(rng, 700), {"lossless": True}),
     }

@@ -290,6 +290,12 @@ CASES = [
         after="assert 0 < np.isnan(array).sum() < array.size / 2 and not np.isnan(coarse[::4, ::4, ::4]).any()\n",
     ),
     Case("precision_layers.md", "view.layer_errors()", makes=("layers.h5",), prints="["),
+    Case(
+        "precision_layers.md",
+        "preview = view.at_error(accepted)",
+        before="import h5py, h5stz\nimport numpy as np\n",
+        after="assert 0 < abs(preview.astype('f8') - walk).max() <= accepted and view.stats.bytes_saved > walk.nbytes / 10\n",
+    ),
     Case("guarantees.md", "check=True", makes=("checked.h5",), prints="absolute=0.001,check=yes"),
     Case("enhancement.md", "enhance=False", makes=("enhanced.h5",), prints="plain 24767 bytes, enhanced 16494"),
     Case("precision_layers.md", "repack --max-error", files=LAYERS, makes=("preview.h5",), prints="absolute=0.001"),

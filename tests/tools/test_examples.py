@@ -202,6 +202,8 @@ def test_precision_layers(warm, tmp_path):
     steps = [[float(text) for text in step] for step in re.findall(r"up to (\S+), found (\S+), from (\d+) bytes", output)]
     assert len(steps) == 3 and all(found <= 1.05 * promised for promised, found, _ in steps)  # two digits are printed
     assert [size for *_, size in steps] == sorted(size for *_, size in steps)
+    accepted, found, read, whole = re.search(r"preview: error (\S+), seen (\S+); (\d+) of (\d+)", output).groups()
+    assert 0 < float(found) <= float(accepted) and int(read) < 0.3 * int(whole)
 
 
 @pytest.mark.slow

@@ -39,6 +39,11 @@ class Precision:
         """True if all layers are read."""
         return self.max_error is None and self.layers is None
 
+    def takes_preview(self, info: Mapping[str, Any]) -> bool:
+        """True if the preview of a stream with the header `info` satisfies max_error."""
+        preview = info["preview_error"]
+        return preview is not None and self.max_error is not None and preview <= self.max_error
+
     @property
     def text(self) -> str:
         """Text for a repr."""

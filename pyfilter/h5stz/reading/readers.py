@@ -151,10 +151,10 @@ class ChunkReader:
         return bool(info["shape"] == tuple(shape))
 
     def takes_all(self, precision: Precision) -> bool:
-        """True if a read of this precision uses all layers of the stream."""
+        """True if a read of this precision uses all layers of the stream, and more than its preview."""
         if self.info["enhanced"] and not precision.enhance:
             return False
-        return precision.is_full or len(self.info["layers"]) == 1
+        return precision.is_full or (len(self.info["layers"]) == 1 and not precision.takes_preview(self.info))
 
     def read(self, piece: Piece, target: Array, threads: int, precision: Precision = EVERYTHING) -> tuple[int, int, int]:
         """Decodes a selection.Piece into `target`, an array of its count, with any strides.

@@ -121,7 +121,7 @@ Kernels with_slot(const Kernels& from, const Kernels& replacement, size_t slot) 
 std::vector<Entry> all_entries() {
   std::vector<Entry> entries;
   for (auto add : {add_rows, add_numbers, add_integers, add_classes, add_feedback, add_fit, add_bytes, add_layers, add_fields,
-                   add_enhancement, add_rans})
+                   add_remainders, add_enhancement, add_rans})
     add(entries);
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.slot < b.slot; });
   // all members before `isa` are function pointers, and what follows it is not called

@@ -80,6 +80,7 @@ void add_fit(std::vector<Entry>& entries);
 void add_bytes(std::vector<Entry>& entries);
 void add_layers(std::vector<Entry>& entries);
 void add_fields(std::vector<Entry>& entries);
+void add_remainders(std::vector<Entry>& entries);
 void add_enhancement(std::vector<Entry>& entries);
 void add_rans(std::vector<Entry>& entries);
 #define CHECK_SLOT(member) #member, offsetof(stz::Kernels, member) / sizeof(void*)

@@ -5,6 +5,7 @@
 #include "reference_integers.h"
 #include "reference_layers.h"
 #include "reference_numbers.h"
+#include "reference_remainders.h"
 #include "reference_rows.h"
 
 namespace check {
@@ -31,6 +32,8 @@ const Kernels reference = {
     {tops<u16>, put_rests<u16>, take_rests<u16>, join_fields<u16>},
     {tops<u32>, put_rests<u32>, take_rests<u32>, join_fields<u32>},
     {tops<u64>, put_rests<u64>, take_rests<u64>, join_fields<u64>},
+    {put_remainders<u32>},
+    {put_remainders<u64>},
     {to_units<float>, subtract_units<float>},
     {to_units<double>, subtract_units<double>},
     enhancement,

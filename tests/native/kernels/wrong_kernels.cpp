@@ -303,6 +303,13 @@ struct Fields {
   }
 };
 
+template <class U, RemainderKernels<U> Kernels::*member>
+u64 put_remainders(const u8* bits, u64 size, u64 at, U* x, size_t n, const RemainderForm& form, u32* small, size_t* smalls) {
+  RemainderForm other = form;
+  other.has_fill = form.has_fill && n % 8 != 3;
+  return (right->*member).add(bits, size, at, x, n, other, small, smalls);
+}
+
 template <class T, EnhancementKernels<T> Kernels::*member>
 struct Enhancements {
   static void to_units(const T* x, int n, double inverse, i16* units) {
@@ -357,6 +364,8 @@ const Kernels all_wrong = {
     FIELDS(u16, fields16),
     FIELDS(u32, fields32),
     FIELDS(u64, fields64),
+    {put_remainders<u32, &Kernels::remainders32>},
+    {put_remainders<u64, &Kernels::remainders64>},
     {Enhancements<float, &Kernels::enhancement32>::to_units, Enhancements<float, &Kernels::enhancement32>::subtract},
     {Enhancements<double, &Kernels::enhancement64>::to_units, Enhancements<double, &Kernels::enhancement64>::subtract},
     enhancement,
