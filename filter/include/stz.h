@@ -211,7 +211,7 @@ typedef struct stz_options {
   int32_t reserved;     /* 0 */
   /* 1: decoded samples stay between the smallest and the largest valid one. In any case they keep the sign that all valid ones have */
   int32_t keep_range;
-  int32_t reserved2; /* 0 */
+  int32_t favour; /* stz_favour (stz_options.h). Provisional */
   /* The smallest and the largest valid value; infinities: no end; 0, 0: none. Decoded samples stay within an end if all valid ones are */
   double valid_range[2];
 } stz_options;

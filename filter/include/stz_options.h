@@ -11,7 +11,7 @@
 #define STZ_OPTIONS_H
 
 #define STZ_OPTIONS(X)                                     \
-  X(block, 0, 4, 0, 2, 0, 1, "default|region|throughput")  \
+  X(block, 0, 2, 0, 2, 0, 1, "default|region|throughput")  \
   X(threads, 8, 8, 1, 255, 0, 0, "")                       \
   X(effort, 16, 4, 1, 9, 0, 0, "")                         \
   X(layers, 24, 3, 1, STZ_MAX_LAYERS, 0, 1, "")            \
@@ -21,6 +21,15 @@
   X(enhance, 6, 2, 0, 3, 0, 1, "none|relaxed|strict|both") \
   X(check, 23, 1, 0, 1, 0, 0, "no|yes")                    \
   X(learn, 5, 1, 0, 1, 0, 0, "yes|no")                     \
-  X(keep_range, 4, 1, 0, 1, 0, 1, "no|yes")
+  X(keep_range, 4, 1, 0, 1, 0, 1, "no|yes")                \
+  X(favour, 2, 2, 0, 2, 0, 1, "default|size|quality")
+
+/* What counts, under one bound: fewer bytes or a smaller mean error. Only the bounds of coarser levels differ, which are the bound or less.
+ */
+typedef enum stz_favour {
+  STZ_FAVOUR_DEFAULT = 0, /* the mean error; from effort 7 on, the smaller stream */
+  STZ_FAVOUR_SIZE = 1,    /* bytes: about 1 % fewer, for a PSNR that is up to 1.5 dB lower */
+  STZ_FAVOUR_QUALITY = 2  /* the mean error, at every effort: use it when you target a PSNR */
+} stz_favour;
 
 #endif

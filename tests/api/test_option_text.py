@@ -148,6 +148,7 @@ def option_sets():
         content_check=st.integers(0, 2),
         check=st.integers(0, 1),
         keep_range=st.integers(0, 1),
+        favour=st.integers(0, 2),
         valid_high=st.sampled_from([0, 1e-3, np.inf]),
         **counts,
     )

@@ -37,6 +37,7 @@ OPTIONS = {
         "learn",
         "keep_range",
         "valid_range",
+        "favour",
     ),
 }
 

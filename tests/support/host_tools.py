@@ -161,7 +161,7 @@ class Options(ctypes.Structure):
         ("learn", ctypes.c_int32),
         ("reserved", ctypes.c_int32),
         ("keep_range", ctypes.c_int32),
-        ("reserved2", ctypes.c_int32),
+        ("favour", ctypes.c_int32),
         ("valid_low", ctypes.c_double),  # numbers are compared, arrays are not
         ("valid_high", ctypes.c_double),
     ]
