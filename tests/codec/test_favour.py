@@ -90,3 +90,16 @@ def test_effort_9_is_never_larger_than_5(name):
     fill = False if field.fill is None else field.fill
     least, usual = (len(h5stz.compress(part, absolute=bound, effort=effort, fill_value=fill)) for effort in (9, 5))
     assert least <= usual
+
+
+@pytest.mark.parametrize("shape", [(1 << 18,), (512, 512), (64, 64, 64)], ids=str)
+def test_noise_takes_little_more_than_its_entropy(shape):
+    """Levels of numbers that nothing predicts have one bound: a finer one for coarser levels would only take bytes."""
+    noise = np.random.default_rng(1).standard_normal(shape).astype("f4")
+    bound = 1e-3 * float(np.ptp(noise))
+    _, counts = np.unique(np.rint(noise / (2 * bound)), return_counts=True)
+    shares = counts / noise.size
+    entropy = -(shares * np.log2(shares)).sum()
+    stream = h5stz.compress(noise, absolute=bound)
+    exact.largest_error(noise, h5stz.decompress(stream), bound)
+    assert 8 * len(stream) / noise.size < entropy + 0.2
