@@ -129,12 +129,53 @@ def run_layered(_, checks):
     return records
 
 
-PARTS = {"one": run_one, "whole": run_whole, "chunks": run_chunks, "masked": run_masked, "layered": run_layered}
+def sizes(name, array, relative, crop):
+    """Bytes and PSNR of effort 5 with each favour, and of effort 9, on the first samples of one field."""
+    part = fields.crop(array, crop)
+    valid = fields.valid_samples(name, part)
+    bound = relative * fields.value_range(array[fields.valid_samples(name, array)])
+    record = {"part": "size", "field": name, "relative": relative, "bound": bound}
+    for way, options in {"effort 5": {}, "size": {"favour": "size"}, "effort 9": {"effort": 9}}.items():
+        stream = h5stz.compress(part, absolute=bound, fill_value=fields.FILL_VALUES.get(name, False), **options)
+        record[way] = report.measure(part, h5stz.decompress(stream), len(stream), bound, valid)
+    for way in ("size", "effort 9"):
+        record |= {f"bytes, {way}": record["effort 5"].ratio / record[way].ratio}
+        record |= {f"dB, {way}": record["effort 5"].psnr - record[way].psnr}
+    return record
+
+
+def run_size(arguments, checks):
+    arrays = fields.comparison(arguments.directory) | fields.masked(arguments.directory)
+    crop, bounds = arguments.crop, fields.RELATIVE_BOUNDS
+    records = [sizes(name, array, relative, crop) for name, array in arrays.items() for relative in bounds]
+    columns = {"field": "{field}", "bound": "{relative:g}"}
+    for way in ("size", "effort 9"):
+        columns |= {f"bytes over effort 5, {way}": f"{{bytes, {way}:.3f}}", f"dB lost, {way}": f"{{dB, {way}:.2f}}"}
+    report.table(records, columns, 'favour="size" and effort 9 over effort 5')
+    for way in ("size", "effort 9"):
+        for relative in fields.RELATIVE_BOUNDS:
+            found = [record for record in records if record["relative"] == relative]
+            checks.at_most(f"bytes over effort 5 at {relative:g}, {way}", report.mean_of(found, f"bytes, {way}"), 1)
+            lost = [record[f"dB, {way}"] for record in found if np.isfinite(record[f"dB, {way}"])]
+            print(f"dB lost at {relative:g}, {way}: {np.mean(lost):.2f}")
+    checks.promise("largest bytes of effort 9 over effort 5", max(record["bytes, effort 9"] for record in records), 1)
+    return records
+
+
+PARTS = {
+    "one": run_one,
+    "whole": run_whole,
+    "chunks": run_chunks,
+    "masked": run_masked,
+    "layered": run_layered,
+    "size": run_size,
+}
 
 
 def main():
     parser = report.parser(__doc__, only=list(PARTS))
     parser.add_argument("--chunks", default="64,32", help="chunk edges, comma-separated; default %(default)s")
+    parser.add_argument("--crop", type=int, default=128, help="part size takes N^3 samples; default %(default)s", metavar="N")
     arguments = parser.parse_args()
     checks = report.Checks(have_targets=arguments.directory is not None)
     records = [record for part in ([arguments.only] if arguments.only else PARTS) for record in PARTS[part](arguments, checks)]

@@ -136,10 +136,15 @@ void print_and_parse(const stz_options& options, int32_t dtype) {
 }
 
 void texts(Choices& choose) {
-  static const char* const keys[] = {
-      "absolute=",  "pointwise_relative=", "lossless",     "fill_value=", "dtype=",         "block=",   "threads=",     "effort=",
-      "layers=",    "layer_bounds=",       "append_axis=", "integers=",   "content_check=", "enhance=", "valid_range=", "keep_range=",
-      "keep_zeros="};
+  static const char* const keys[] = {"absolute=",      "pointwise_relative=",
+                                     "lossless",       "fill_value=",
+                                     "dtype=",         "block=",
+                                     "threads=",       "effort=",
+                                     "layers=",        "layer_bounds=",
+                                     "append_axis=",   "integers=",
+                                     "content_check=", "enhance=",
+                                     "valid_range=",   "keep_range=",
+                                     "keep_zeros=",    "favour="};
   static const char* const values[] = {"1e-3", "0", "nan",   "f4",     "<i2",        "region", "lossy",
                                        "no",   "3", "1/0.5", "0x1p-3", "throughput", "-9999",  "inf"};
   std::string text;

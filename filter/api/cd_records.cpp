@@ -1,6 +1,7 @@
 #include "api/cd_records.h"
 
 #include "options/option_rules.h"
+#include "options/option_table.h"
 #include "stz_cd_values.h"
 
 namespace stz {
@@ -40,7 +41,41 @@ int parse_valid_range(const unsigned* values, size_t word, size_t words, stz_opt
   return STZ_ERROR_OPTION;
 }
 
+int parse_more_options(const unsigned* values, size_t word, size_t words, stz_options& options, Message& message) {
+  if (words != 1 || values[word + 2] == 0) {
+    message.set("the further options at cd_values word %zu take %zu words: give one, which is not 0, or leave the record out", word, words);
+    return STZ_ERROR_OPTION;
+  }
+  if (high_word(all_packed(options)) == 0) return parse_packed(values[word + 2], 32, options, message);
+  message.set("cd_values word %zu begins a second record of further options: give one", word);
+  return STZ_ERROR_OPTION;
+}
+
 }  // namespace
+
+u64 all_packed(const stz_options& options) {
+  u64 packed = 0;
+  for (const Option& each : option_table) packed |= each.packed(options.*each.field);
+  return packed;
+}
+
+int parse_packed(unsigned word, int from, stz_options& options, Message& message) {
+  const char* const place = from ? "the record of further options" : "cd_values word 4 (packed options)";
+  u64 known = 0;
+  for (const Option& each : option_table) {
+    if (each.first_bit < from || each.first_bit >= from + 32) continue;
+    known |= u64{each.mask()} << (each.first_bit - from);
+    const i32 value = each.unpacked(u64{word} << from);
+    options.*each.field = value;
+    if (each.allows(value)) continue;
+    message.set("%s is 0x%08x: %s (bits %d-%d) must be 0 to %d; 0 takes every default", place, word, each.name.data(),
+                each.first_bit - from, each.first_bit - from + each.bits - 1, each.largest());
+    return STZ_ERROR_OPTION;
+  }
+  if ((word & ~known) == 0) return STZ_OK;
+  message.set("%s is 0x%08x, with bits that this version does not know: update h5stz if it is newer", place, word);
+  return STZ_ERROR_OPTION;
+}
 
 int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message) {
   bool has_learned = false;
@@ -60,11 +95,13 @@ int parse_records(size_t count, const unsigned* values, size_t word, stz_options
       word += 2 + words;
       continue;
     }
-    if (tag != STZ_CD_RECORD_LAYER_BOUNDS && tag != STZ_CD_RECORD_VALID_RANGE) {
+    if (tag != STZ_CD_RECORD_LAYER_BOUNDS && tag != STZ_CD_RECORD_VALID_RANGE && tag != STZ_CD_RECORD_OPTIONS) {
       message.set("cd_values word %zu is the tag %u of a record that this version does not know: update h5stz if it is newer", word, tag);
       return STZ_ERROR_OPTION;
     }
-    const auto parse = tag == STZ_CD_RECORD_LAYER_BOUNDS ? parse_layer_bounds : parse_valid_range;
+    const auto parse = tag == STZ_CD_RECORD_LAYER_BOUNDS ? parse_layer_bounds
+                       : tag == STZ_CD_RECORD_OPTIONS    ? parse_more_options
+                                                         : parse_valid_range;
     if (const int error = parse(values, word, words, options, message)) return error;
     word += 2 + words;
   }

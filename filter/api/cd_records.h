@@ -27,6 +27,11 @@ constexpr unsigned high_word(u64 bits) { return static_cast<unsigned>(bits >> 32
 // The number of words that the extents take in a full form.
 size_t layout_words(const unsigned* values);
 
+// The bits of all options of the table, in two words.
+u64 all_packed(const stz_options& options);
+// Parses the options whose bits are in the word that begins with bit `from` of these.
+int parse_packed(unsigned word, int from, stz_options& options, Message& message);
+
 // Parses the records of form 105, from `word` on: each is a tag, a number of words, and these words.
 int parse_records(size_t count, const unsigned* values, size_t word, stz_options& options, Message& message);
 

@@ -55,18 +55,6 @@ int parse_decimal_bound(unsigned mantissa, unsigned decimals, double& bound, Mes
   return STZ_OK;
 }
 
-int parse_packed(unsigned word, stz_options& options, Message& message) {
-  for (const Option& each : option_table) {
-    const i32 value = each.unpacked(word);
-    options.*each.field = value;
-    if (each.allows(value)) continue;
-    message.set("cd_values word 4 (packed options) is 0x%08x: %s (bits %d-%d) must be 0 to %d; 0 takes every default", word,
-                each.name.data(), each.first_bit, each.first_bit + each.bits - 1, each.largest());
-    return STZ_ERROR_OPTION;
-  }
-  return STZ_OK;
-}
-
 int parse_fill(const unsigned* values, stz_options& options, Message& message) {
   if (values[word_fill_kind] > 1) {
     message.set("cd_values word 5 (fill kind) is %u: use 0 for no fill value, or 1 if its bits follow", values[word_fill_kind]);
@@ -168,7 +156,7 @@ int parse(size_t count, const unsigned* values, stz_options& options, stz_layout
   }
   options.bound = bound;
   static_assert(word_packed == integer_form_word_packed);
-  if (!error && count > word_packed) error = parse_packed(values[word_packed], options, message);
+  if (!error && count > word_packed) error = parse_packed(values[word_packed], 0, options, message);
   if (!error && count > word_fill_high) error = parse_fill(values, options, message);
   const bool has_records = form == STZ_CD_FORM_RECORDS;
   const bool has_layout = form >= STZ_CD_FORM_FULL && !(has_records && values[word_type] == 0);
@@ -236,14 +224,14 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   const u64 bound_bits = bit_cast_to<u64>(bound);
   const u64 fill = options.has_fill ? options.fill : 0;
   const int layer_bounds = layer_bound_count(options);
-  const bool has_records = layer_bounds > 0 || has_valid_range(options);
+  const u64 packed = all_packed(options);
+  const bool has_records = layer_bounds > 0 || has_valid_range(options) || high_word(packed);
   const bool wide = layout && (has_records || needs_wide_form(*layout));
   out[word_form] = has_records ? STZ_CD_FORM_RECORDS : wide ? STZ_CD_FORM_WIDE : layout ? STZ_CD_FORM_FULL : STZ_CD_FORM_SHORT;
   out[word_mode] = static_cast<unsigned>(options.mode);
   out[word_bound_low] = low_word(bound_bits);
   out[word_bound_high] = high_word(bound_bits);
-  out[word_packed] = 0;
-  for (const Option& each : option_table) out[word_packed] |= each.packed(options.*each.field);
+  out[word_packed] = low_word(packed);
   out[word_fill_kind] = options.has_fill ? 1 : 0;
   out[word_fill_low] = low_word(fill);
   out[word_fill_high] = high_word(fill);
@@ -271,6 +259,8 @@ size_t pack(const stz_options& options, const stz_layout* layout, unsigned* out)
   };
   put_record(STZ_CD_RECORD_LAYER_BOUNDS, options.layer_bounds, layer_bounds);
   put_record(STZ_CD_RECORD_VALID_RANGE, options.valid_range, has_valid_range(options) ? 2 : 0);
+  if (high_word(packed))
+    for (unsigned word : {unsigned(STZ_CD_RECORD_OPTIONS), 1u, high_word(packed)}) out[count++] = word;
   return count;
 }
 

@@ -115,6 +115,7 @@ Plan<S> middle_part(const Plan<S>& whole, const Index& n, const Index& size) {
   Plan<S> part(h, request, samples.data(), std::make_shared<const Masks>(std::move(masks)), whole.unit);
   part.own = std::move(samples);
   part.dead_zone = whole.dead_zone;
+  part.level_ratio = whole.level_ratio;
   return part;
 }
 

@@ -96,6 +96,8 @@ StreamRequest request_of(const stz_layout& layout, const stz_options& options, c
   request.layers = options.layers;
   request.unknown_bits = unknown_bits;
   request.dead_zone = (options.enhance & STZ_ENHANCE_STRICT) && is_floating(layout.dtype) && !is_short_float(layout.dtype);
+  // Enhancement is for a low mean error.
+  request.favour = options.favour == STZ_FAVOUR_DEFAULT && options.enhance ? STZ_FAVOUR_QUALITY : options.favour;
   request.content_check = options.content_check;
   request.keep_zeros = options.keep_zeros != 0;
   request.keep_range = options.keep_range != 0;

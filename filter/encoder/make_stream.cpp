@@ -5,6 +5,7 @@
 #include "base/faults.h"
 #include "encoder/axis_schedule.h"
 #include "encoder/try_edge.h"
+#include "encoder/vary_form.h"
 #include "encoder/write/code_sections.h"
 #include "masks/content_check.h"
 
@@ -71,6 +72,7 @@ Sections<Out> smallest_sections(const Plan<S>& plan, const Character& character)
     if (sections.empty() && schedule.offset != AxisOffsets{}) sections = sections_of<Out>(plan, {});
   }
   if (character.edge_promised) try_edge_mode(plan, sections);
+  if (plan.layers <= 1 && plan.unknown_bits.empty()) try_variations(plan, sections);
   return sections;
 }
 

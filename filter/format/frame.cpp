@@ -367,11 +367,15 @@ Hierarchy hierarchy_of(const Header& h) {
 std::vector<double> level_bounds(const Header& h, size_t levels) {
   if (!h.level_bound.empty()) return h.level_bound;
   if (h.remainders.present) return std::vector<double>(levels, h.half_step);
+  return falling_bounds(h.half_step, default_level_ratio, levels);
+}
+
+std::vector<double> falling_bounds(double finest, double ratio, size_t levels) {
   std::vector<double> bounds;
   double factor = 1;
   for (size_t l = 0; l < levels; l++) {
-    bounds.push_back(h.half_step * factor);
-    factor = std::max(0.5, factor * 0.8);
+    bounds.push_back(finest * factor);
+    factor = std::max(0.5, factor * ratio);
   }
   return bounds;
 }

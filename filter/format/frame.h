@@ -110,7 +110,10 @@ inline double sample_bound(const Header& h) {
   if (h.remainders.present) return h.remainders.step * remainder_bound;
   return is_integer(h.layout.dtype) ? double(u64(std::min(h.bound, 1e18))) + (0.5 - 1.0 / 128) : h.bound;
 }
+constexpr double default_level_ratio = 0.8;  // of the bounds of a level and the next finer one
 // The bound of each level (half its step), level 0 first.
 std::vector<double> level_bounds(const Header& h, size_t levels);
+// Bounds from `finest` on, each `ratio` times that of the next finer level, down to half of `finest`.
+std::vector<double> falling_bounds(double finest, double ratio, size_t levels);
 
 }  // namespace stz

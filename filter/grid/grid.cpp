@@ -101,13 +101,26 @@ std::array<int, axes> default_block(const Level& level, int l, stz_block blocks)
   return log2_extent;
 }
 
-void set_block(Level& level, const std::array<int, axes>& log2_extent) {
+std::array<int, axes> larger_block(const Level& level, std::array<int, axes> log2_extent, int times) {
+  for (int a = 0; a < axes; a++) {
+    const int grown = std::min(log2_extent[a] + times, ceil_log2(u64(level.n[a])));
+    log2_extent[a] = std::max({log2_extent[a], grown, 1});  // a list of extents has none below 1
+  }
+  return log2_extent;
+}
+
+bool block_fits(Level level, const std::array<int, axes>& log2_extent) {
   u64 samples = 1;  // no overflow: at most the samples of the level
   for (int a = 0; a < axes; a++) {
     level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
     samples *= u64(level.block[a]);
   }
-  require(samples <= largest_block && block_room(level) <= largest_block_room, STZ_ERROR_CORRUPT);
+  return samples <= largest_block && block_room(level) <= largest_block_room;
+}
+
+void set_block(Level& level, const std::array<int, axes>& log2_extent) {
+  require(block_fits(level, log2_extent), STZ_ERROR_CORRUPT);
+  for (int a = 0; a < axes; a++) level.block[a] = std::min<i64>(level.n[a], i64(1) << log2_extent[a]);
 }
 
 u64 block_room(const Level& level) {

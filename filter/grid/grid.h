@@ -58,6 +58,10 @@ Hierarchy make_hierarchy(const Index& n, u64 batch, const std::array<int, axes>&
 std::array<int, axes> without_unsplit_levels(Index n, std::array<int, axes> offset);
 // Default block extents (log2 per axis, 0..31) of a level, see docs/format.md. The encoder may choose others.
 std::array<int, axes> default_block(const Level& level, int l, stz_block blocks);
+// 2^times times the extents, as far as the level extends.
+std::array<int, axes> larger_block(const Level& level, std::array<int, axes> log2_extent, int times);
+// Whether set_block() accepts these extents.
+bool block_fits(Level level, const std::array<int, axes>& log2_extent);
 // Fails if blocks have more than `largest_block` samples, or more than `largest_block_room` including halos.
 void set_block(Level& level, const std::array<int, axes>& log2_extent);
 // Samples in the arrays of a block of the level: all classes with their margins.

@@ -208,7 +208,7 @@ typedef struct stz_options {
   int32_t check;        /* stz_check */
   stz_learned* learned; /* stz_learned. Provisional */
   int32_t learn;        /* stz_learn. Provisional */
-  int32_t reserved;     /* 0 */
+  int32_t favour;       /* stz_favour (stz_options.h). Provisional */
   /* 1: decoded samples stay between the smallest and the largest valid one. In any case they keep the sign that all valid ones have */
   int32_t keep_range;
   int32_t keep_zeros; /* 1: samples that are +0 or -0 keep their bits under a bound, at every level and with every layer */

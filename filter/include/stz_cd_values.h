@@ -26,6 +26,7 @@ extern "C" {
 #define STZ_CD_FIXED_WORDS 9              /* words of the full forms before the extents */
 #define STZ_CD_RECORD_LAYER_BOUNDS 1      /* the tag of stz_options.layer_bounds: two words for each */
 #define STZ_CD_RECORD_VALID_RANGE 3       /* the tag of stz_options.valid_range: two words for each end */
+#define STZ_CD_RECORD_OPTIONS 4           /* the tag of one word with options that word 4 has no room for */
 #define STZ_CD_RECORD_LEARNED 2           /* the tag of predictions that chunks choose from (stz_learned.h) */
 #define STZ_CD_MAX_WORDS 256              /* of any form. h5py reads no more */
 #define STZ_CD_MAX_THREADS 255            /* largest number of threads that client data hold */
@@ -55,8 +56,8 @@ STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* lay
 /* Reads options from text, such as "absolute=1e-3,block=region,append_axis=0": KEY=VALUE (or KEY:VALUE), separated by commas, in any order.
  * The text has exactly one bound: absolute=B, pointwise_relative=R or lossless. It may have fill_value=X, dtype=f4, block=region,
  * threads=N, effort=N, layers=N, layer_bounds=B/B, append_axis=N (the first axis is 0), integers=lossy, content_check=no, enhance=strict,
- * check=yes, learn=no, keep_range=yes and valid_range=A/B, with the meaning that they have in Python (h5stz.STZ). Numbers become the
- * nearest double, in every locale.
+ * check=yes, learn=no, keep_range=yes, valid_range=A/B and favour=size, with the meaning that they have in Python (h5stz.STZ). Numbers
+ * become the nearest double, in every locale.
  *
  * dtype: the type of the dataset (stz_dtype), or 0 if it is not known; gets the type in the text. A fill value needs it. May be NULL.
  *

@@ -3,6 +3,7 @@
 #include "base/element_type.h"
 #include "base/guard.h"
 #include "options/option_table.h"
+#include "stz_options.h"
 
 namespace stz {
 namespace {
@@ -53,6 +54,8 @@ int check_rules(const stz_options& o, const stz_layout* layout, Message& message
   if (layer_bound_count(o) < 0) return broken(STZ_ERROR_OPTION, rule_for_layer_bounds);
   if ((o.enhance & STZ_ENHANCE_RELAXED) && (o.layers > 1 || o.layer_bounds[0] != 0))
     return broken(STZ_ERROR_OPTION, "enhance=relaxed and enhance=both exclude several layers: use enhance=strict, or one layer");
+  if (o.favour == STZ_FAVOUR_SIZE && o.enhance != STZ_ENHANCE_NONE)
+    return broken(STZ_ERROR_OPTION, "favour=size takes fewer bytes, enhance a lower mean error: leave one of them out");
   if (!layout) return STZ_OK;
   if (o.append_axis > layout->rank) {
     message.set("append_axis is axis %d, but the axes of the chunk are 0 to %d", o.append_axis - 1, layout->rank - 1);

@@ -11,7 +11,7 @@ namespace stz {
 struct Option {
   std::string_view name;
   i32 stz_options::*field;
-  int first_bit, bits;      // position in the word of packed options
+  int first_bit, bits;      // position in the two words of packed options
   i32 least, most, offset;  // users give least to most; the field has that number + offset
   bool changes_samples;
   std::string_view words;  // names of the values 0, 1, ..., separated by bars; empty: the option is a count
@@ -21,8 +21,8 @@ struct Option {
   bool allows(i32 value) const { return value >= 0 && value <= largest(); }
 
   constexpr unsigned mask() const { return (1u << bits) - 1; }
-  i32 unpacked(unsigned word) const { return i32(word >> first_bit & mask()); }
-  unsigned packed(i32 value) const { return unsigned(value) << first_bit; }
+  i32 unpacked(u64 both_words) const { return i32(both_words >> first_bit & mask()); }
+  u64 packed(i32 value) const { return u64(unsigned(value)) << first_bit; }
 
   // The name of a value; empty if it has none.
   constexpr std::string_view word_of(i32 value) const {
@@ -49,10 +49,11 @@ inline constexpr Option option_table[] = {STZ_OPTIONS(STZ_OPTION)};
 
 // Checks that rows have disjoint bits, that these hold the largest value, and that words name exactly the values up to it.
 constexpr bool is_sound(const Option* rows, int count) {
-  unsigned taken = 0;
+  u64 taken = 0;
   for (int i = 0; i < count; ++i) {
     const Option& row = rows[i];
-    const unsigned bits = row.mask() << row.first_bit;
+    const u64 bits = u64{row.mask()} << row.first_bit;
+    if (row.first_bit < 32 && row.first_bit + row.bits > 32) return false;
     if (bits & taken || row.largest() < 1 || unsigned(row.largest()) > row.mask()) return false;
     if (row.is_word() && (row.word_of(row.most).empty() || !row.word_of(row.most + 1).empty())) return false;
     taken |= bits;

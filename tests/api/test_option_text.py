@@ -149,6 +149,7 @@ def option_sets():
         check=st.integers(0, 1),
         keep_range=st.integers(0, 1),
         keep_zeros=st.integers(0, 1),
+        favour=st.integers(0, 2),
         valid_high=st.sampled_from([0, 1e-3, np.inf]),
         **counts,
     )

@@ -144,6 +144,11 @@ static void check_added_options(void) {
   options.keep_zeros = 2;
   EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
   options.keep_zeros = 0;
+  options.favour = STZ_FAVOUR_SIZE;
+  EXPECT(compress_with(&options) == STZ_OK);
+  options.favour = STZ_FAVOUR_QUALITY + 1;
+  EXPECT(compress_with(&options) == STZ_ERROR_OPTION);
+  options.favour = STZ_FAVOUR_DEFAULT;
 
   options.valid_range[1] = HUGE_VAL;
   EXPECT(compress_with(&options) == STZ_OK);

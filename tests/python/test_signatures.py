@@ -38,6 +38,7 @@ OPTIONS = {
         "keep_zeros",
         "keep_range",
         "valid_range",
+        "favour",
     ),
 }
 

@@ -159,7 +159,7 @@ class Options(ctypes.Structure):
         ("check", ctypes.c_int32),
         ("learned", ctypes.c_void_p),
         ("learn", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("favour", ctypes.c_int32),
         ("keep_range", ctypes.c_int32),
         ("keep_zeros", ctypes.c_int32),
         ("valid_low", ctypes.c_double),  # numbers are compared, arrays are not

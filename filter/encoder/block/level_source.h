@@ -26,9 +26,9 @@ class LevelSource {
   // The plan must outlive this object. Levels of more than `most_stored` samples are not stored, except level 0: only gather() returns
   // their samples.
   LevelSource(const Plan<S>& plan, const SectionForm& form, u64 most_stored = std::numeric_limits<u64>::max())
-      : header_(with_offsets(plan.header, form.offset)),
+      : header_(with_form(plan, form)),
         h_(hierarchy_of(header_)),
-        effort_(effort_of(plan.effort)),
+        effort_(effort_of(form.effort ? form.effort : plan.effort)),
         learned_(form.learned),
         literals_(plan.masks->literals),
         has_specials_(plan.specials() != nullptr) {
@@ -160,8 +160,17 @@ class LevelSource {
   }
 
  private:
-  static Header with_offsets(Header h, const AxisOffsets& offset) {
-    h.offset = offset;
+  static Header with_form(const Plan<S>& plan, const SectionForm& form) {
+    Header h = plan.header;
+    h.offset = form.offset;
+    const Hierarchy hierarchy = hierarchy_of(h);
+    const double ratio = form.level_ratio > 0 ? form.level_ratio : plan.level_ratio;
+    if (ratio != default_level_ratio && plan.takes_level_bounds())
+      h.level_bound = falling_bounds(h.half_step, ratio, hierarchy.level.size());
+    for (int l = 0; form.larger_blocks && l < hierarchy.base_level; l++) {
+      const Level& level = hierarchy.level[size_t(l)];
+      h.level_block.push_back(larger_block(level, default_block(level, l, h.block), form.larger_blocks));
+    }
     return h;
   }
 

@@ -24,6 +24,8 @@ struct Effort {
   // the whole stream
   bool axis_trials;  // try to halve some axes late
   Trials palette, edge_mode;
+  bool level_ratio_trials;  // bounds of coarser levels that fall slowly are tried, unless the mean error counts
+  bool form_trials;         // so are more series of bounds, larger blocks and the fits of the default effort
 };
 
 constexpr int default_effort = 5;
@@ -32,15 +34,15 @@ inline const Effort& effort_of(int effort) {
   constexpr u64 k = 1024;
   using enum Trials;
   static constexpr Effort efforts[] = {
-      {64 * k, 512, 1500, 1, false, 0, false, 1, 0, 0, false, none, none},
-      {64 * k, 1024, 3000, 2, false, 0, false, 1, 0, 0, true, promising, promising},
-      {128 * k, 2048, 4000, 3, true, 0.05, false, 1, 0, 0, true, promising, promising},
-      {256 * k, 2048, 6000, 3, true, 0.05, true, 3, 8 * k, 0.02, true, promising, promising},
-      {256 * k, 2048, 6000, 3, true, 0.05, true, 4, 20 * k, 0.003, true, promising, promising},
-      {256 * k, 2048, 6000, 3, true, 0.005, true, 5, 16 * k, 0.005, true, promising, promising},
-      {256 * k, 4096, 8000, 4, true, 0.005, true, 6, 32 * k, 0.002, true, promising, promising},
-      {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true, promising, promising},
-      {1024 * k, 8192, 24000, 6, true, 0, true, 8, 128 * k, 0, true, promising, all},
+      {64 * k, 512, 1500, 1, false, 0, false, 1, 0, 0, false, none, none, false, false},
+      {64 * k, 1024, 3000, 2, false, 0, false, 1, 0, 0, true, promising, promising, false, false},
+      {128 * k, 2048, 4000, 3, true, 0.05, false, 1, 0, 0, true, promising, promising, false, false},
+      {256 * k, 2048, 6000, 3, true, 0.05, true, 3, 8 * k, 0.02, true, promising, promising, false, false},
+      {256 * k, 2048, 6000, 3, true, 0.05, true, 4, 20 * k, 0.003, true, promising, promising, false, false},
+      {256 * k, 2048, 6000, 3, true, 0.005, true, 5, 16 * k, 0.005, true, promising, promising, false, false},
+      {256 * k, 4096, 8000, 4, true, 0.005, true, 6, 32 * k, 0.002, true, promising, promising, true, false},
+      {512 * k, 4096, 12000, 4, true, 0.002, true, 6, 64 * k, 0, true, promising, promising, true, false},
+      {1024 * k, 8192, 24000, 6, true, 0, true, 8, 128 * k, 0, true, promising, all, true, true},
   };
   return efforts[(effort ? effort : default_effort) - 1];
 }

@@ -4,10 +4,21 @@
 
 #include "base/faults.h"
 #include "encoder/plan/array.h"
+#include "encoder/plan/effort.h"
 #include "encoder/plan/request.h"
 #include "format/frame.h"
 
 namespace stz {
+
+// A series that falls slowly takes fewer bytes at the same bound, and has a larger mean error.
+constexpr double slow_level_ratio = 0.95, equal_levels = 1;
+
+// The ratio with which levels are coded first. Small arrays have no room for a list of bounds.
+inline double first_level_ratio(const StreamRequest& request, const Header& h) {
+  constexpr u64 fewest_samples = 1 << 15;
+  const bool later = effort_of(request.effort).level_ratio_trials && request.layers <= 1;
+  return request.favour == STZ_FAVOUR_SIZE && !later && sample_count(h.layout) >= fewest_samples ? slow_level_ratio : default_level_ratio;
+}
 
 template <class S>
 struct Plan {
@@ -22,6 +33,8 @@ struct Plan {
   bool dead_zone = false;         // level 0 is quantized with a wide dead zone; `unit` is smaller accordingly
   bool content_check = false;     // the CRC of each block of level 0 is wanted
   bool check_if_cheap = false;    // the CRCs are dropped again if they take too many bytes
+  i32 favour = STZ_FAVOUR_DEFAULT;
+  double level_ratio = default_level_ratio;  // of the bounds of a level and the next finer one, if takes_level_bounds()
   int threads = 1;
   const LearnedSets* learned = nullptr;  // as in the request
   Bytes palette;                         // the palette section
@@ -35,6 +48,8 @@ struct Plan {
         effort(request.effort),
         layers(request.layers),
         unknown_bits(request.unknown_bits),
+        favour(request.favour),
+        level_ratio(first_level_ratio(request, header)),
         threads(request.threads),
         learned(request.learned) {
     header.form = Form::blocks;
@@ -53,6 +68,8 @@ struct Plan {
 
   // Whether all decoded elements are those of the array.
   bool is_exact() const { return header.quantizer != QuantizerKind::uniform && header.step == 1 && layers <= 1 && unknown_bits.empty(); }
+  // Whether levels may have bounds of their own.
+  bool takes_level_bounds() const { return header.quantizer == QuantizerKind::uniform && !header.remainders.present && !dead_zone; }
   const u8* specials() const { return masks->specials_or_null(); }  // null: nothing is masked
   void without_layers() {
     layers = 1;

@@ -6,14 +6,16 @@
 #include "encoder/plan/learned.h"
 #include "format/frame.h"
 #include "stz.h"
+#include "stz_options.h"
 
 namespace stz {
 
 struct StreamRequest {
-  int32_t effort = 0;             // 0 (default) to 9: effort.h
-  int layers = 1;                 // precision layers, if a representation has any
-  std::vector<int> unknown_bits;  // the cuts between layers (encode.h); empty: evenly
-  bool dead_zone = false;         // wide dead zones (dead_zone.h) if the quantizer allows them
+  int32_t effort = 0;                   // 0 (default) to 9: effort.h
+  int layers = 1;                       // precision layers, if a representation has any
+  std::vector<int> unknown_bits;        // the cuts between layers (encode.h); empty: evenly
+  bool dead_zone = false;               // wide dead zones (dead_zone.h) if the quantizer allows them
+  int32_t favour = STZ_FAVOUR_DEFAULT;  // stz_favour
   int32_t content_check = STZ_CONTENT_CHECK_DEFAULT;
   bool keep_zeros = false;  // +0 and -0 keep their bits
   bool keep_range = false;  // decoded elements stay between the smallest and the largest valid sample

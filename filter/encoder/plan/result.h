@@ -31,6 +31,9 @@ struct SectionForm {
   // A trial is given up if the sections of the levels above 0 take more bytes.
   double most_coarse = std::numeric_limits<double>::infinity();
   const LearnedSets* learned = nullptr;  // predictions to choose from; null: they are fitted
+  double level_ratio = 0;                // of the bounds of a level and the next finer one; 0: that of the plan
+  int larger_blocks = 0;                 // blocks have 2^larger_blocks times the default extent along each axis
+  int effort = 0;                        // of fits; 0: that of the plan
 };
 
 // The sections of a plan.

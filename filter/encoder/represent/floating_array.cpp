@@ -1,6 +1,8 @@
 #include "encoder/represent/floating_array.h"
 
 #include "base/faults.h"
+#include "base/pseudo_random.h"
+#include "base/rough_log2.h"
 #include "encoder/represent/choose_range.h"
 #include "encoder/represent/dead_zone.h"
 #include "encoder/represent/find_decimals.h"
@@ -31,6 +33,38 @@ int zero_bits_of(const S* samples, u64 n, const Masks& m) {
     for (u64 i = 0; i < n; i++) any |= m.specials[i] ? Bits(0) : bit_cast_to<Bits>(samples[i]);
   const int mantissa = sizeof(S) == 4 ? 23 : 52;
   return std::min(mantissa - 1, any ? __builtin_ctzll(u64(any)) : 0);
+}
+
+// Whether neighbours say nothing about a sample: their mean is hardly nearer to it than any other sample is. Finer bounds for coarser
+// levels then only take bytes. A few hundred samples of the first item are looked at; most arrays are ruled out by the first of them.
+template <class S>
+bool is_unpredictable(const Plan<S>& plan) {
+  constexpr u64 fewest_samples = 1 << 14;  // in smaller arrays, the list of bounds is a notable share
+  constexpr int places = 512, first_places = 32;
+  constexpr double like_mean = 0.866;         // of independent numbers, the distance of two over that of one from the mean of two
+  constexpr double near = 0.25, clearly = 1;  // bits
+  constexpr double fewest_bits = 0.5, near_share = 0.9;  // where most samples are within the bound
+  const Index n = hierarchy_of(plan.header).n, stride = {n[1] * n[2] * n[3], n[2] * n[3], n[3], 1};
+  const u64 samples = u64(n[0] * stride[0]);
+  if (samples < fewest_samples || plan.specials()) return false;
+  const auto bits = [&](double difference) { return rough_log2(1 + std::min(__builtin_fabs(difference) / plan.unit, 1e15)); };
+  double of_pairs = 0, of_axis[axes] = {};
+  u64 seed = 3;
+  for (int k = 1; k <= places; k++) {
+    i64 at = 0;
+    for (size_t a = 0; a < axes; a++) at += stride[a] * (n[a] > 2 ? 1 + i64(pseudo_random(seed) % u64(n[a] - 2)) : 0);
+    const S* const x = plan.samples + at;
+    of_pairs += bits(like_mean * (double(*x) - double(plan.samples[pseudo_random(seed) % samples])));
+    double least = 1e300;
+    for (size_t a = 0; a < axes; a++) {
+      if (n[a] <= 2) continue;
+      of_axis[a] += bits(double(*x) - 0.5 * (double(x[-stride[a]]) + double(x[stride[a]])));
+      least = std::min(least, of_axis[a]);
+    }
+    if (k == first_places && least < of_pairs - clearly * k) return false;
+    if (k == places) return of_pairs > fewest_bits * k && least > of_pairs - near * k && least > near_share * of_pairs && least < 1e300;
+  }
+  return false;
 }
 
 }  // namespace
@@ -64,6 +98,7 @@ Plan<S> FloatingArray<S>::uniform() const {
   if (dead_zone) u.half_step = half_step_with_dead_zone(u.half_step);
   Plan<S> plan(u, request_, samples_, masks_, u.half_step);
   plan.dead_zone = dead_zone;
+  if (plan.layers <= 1 && plan.unknown_bits.empty() && is_unpredictable(plan)) plan.level_ratio = equal_levels;
   return plan;
 }
 

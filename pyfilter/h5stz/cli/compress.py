@@ -22,6 +22,7 @@ from h5stz.cli.parameters import (
     bounds_given,
     chunk_shape,
     enhance_option,
+    favour_option,
     kept_options,
     placed,
     share,
@@ -36,7 +37,7 @@ from h5stz.options.stz import Options
 from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHARED = ("block", "effort", "layers", "enhance", "check", "keep_zeros", "keep_range", "valid_range")
+_SHARED = ("block", "effort", "layers", "enhance", "check", "keep_zeros", "keep_range", "valid_range", "favour")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
@@ -53,6 +54,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
 )
 @click.option("--block", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
+@favour_option
 @click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7; the first ones are a preview. [default: 1]")
 @enhance_option
 @kept_options

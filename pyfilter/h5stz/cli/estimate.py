@@ -17,7 +17,7 @@ from h5stz import _core, elements, slabs
 from h5stz.cli import datasets
 from h5stz.cli.explained import Failures, explained
 from h5stz.cli.output import NOTHING_STORED, printable, say
-from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option
+from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option, favour_option
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
@@ -49,6 +49,7 @@ class _Line:
 @click.argument("file", metavar="FILE[::/PATH]", type=FILE)
 @bound_options("each dataset")
 @click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
+@favour_option
 @enhance_option
 @click.option(
     "--sample", type=int, default=SAMPLE_BYTES >> 20, metavar="MIB", help="Read about this much of each dataset. [default: 128]"
@@ -56,7 +57,14 @@ class _Line:
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def estimate_command(
-    file: str, effort: int | None, enhance: bool | str | None, sample: int, jobs: int, as_json: bool, **given: Any
+    file: str,
+    effort: int | None,
+    favour: str | None,
+    enhance: bool | str | None,
+    sample: int,
+    jobs: int,
+    as_json: bool,
+    **given: Any,
 ) -> int:
     """Estimate ratio, PSNR and time of `compress`, without writing anything.
 
@@ -70,7 +78,7 @@ def estimate_command(
         raise StzError(f"--sample {sample}: give a number of MiB, 1 or more", _ARGUMENT)
     bounds = bounds_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
-    shared = {name: value for name, value in (("effort", effort), ("enhance", enhance)) if value}
+    shared = {name: value for name, value in (("effort", effort), ("favour", favour), ("enhance", enhance)) if value}
     for one in asked:
         check_options(cast(Options, one | shared))
     with explained(name, "nothing was estimated"), opened_source(name) as source:

@@ -66,6 +66,15 @@ def kept_options(function: _Function) -> _Function:
     return keep_zeros(keep_range(valid_range(function)))
 
 
+def favour_option(function: _Function) -> _Function:
+    """Decorator for commands: adds the option --favour. Its value is the one for STZ, or None."""
+    return click.option(
+        "--favour",
+        type=click.Choice(list(_core.CHOICES["favour"])),
+        help="What counts under the bound: size (about 1 % fewer bytes, a lower PSNR) or quality.",
+    )(function)
+
+
 def enhance_option(function: _Function) -> _Function:
     """Decorator for commands: adds the option --enhance. Its value is the one for STZ, or None."""
 

@@ -38,14 +38,7 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 Rechunk: TypeAlias = Literal["auto", "never"] | tuple[int, ...]
 
 SMALLEST = 4096  # bytes: of smaller datasets nothing is gained
-_OF_LOSS = (
-    "layers",
-    "layer_bounds",
-    "enhance",
-    "keep_zeros",
-    "keep_range",
-    "valid_range",
-)  # options that are of no use without loss
+_OF_LOSS = ("layers", "layer_bounds", "enhance", "keep_zeros", "keep_range", "valid_range", "favour")  # of no use without loss
 _LARGEST_CHUNK = (1 << 32) - 1  # bytes: HDF5's limit
 
 #: Why a dataset is copied as it is, by the outcome that a report names.

@@ -265,3 +265,13 @@ def check_bound_of_enhance(bound: str) -> None:
     """Raises StzError for a kind of bound that no enhancement keeps."""
     if bound == "pointwise_relative":
         raise StzError("enhance= needs an absolute bound, not pointwise_relative=", _OPTION)
+
+
+def check_favour(favour: int, bound: str, enhance: int) -> None:
+    """Raises StzError if fewer bytes are asked for together with a low mean error."""
+    if favour != _core.CHOICES["favour"]["size"]:
+        return
+    if bound == "psnr":
+        raise StzError("favour='size' lowers the PSNR, which psnr= asks for: leave favour= out, or give absolute=", _OPTION)
+    if enhance:
+        raise StzError("favour='size' takes fewer bytes, enhance= a lower mean error: leave one of them out", _OPTION)

@@ -14,6 +14,7 @@ from h5stz.options import bounds
 from h5stz.options.fill import Scan
 from h5stz.options.option_checks import (
     check_bound_of_enhance,
+    check_favour,
     checked_bound,
     checked_chunks,
     checked_enhance,
@@ -26,6 +27,8 @@ from h5stz.options.settings import Settings
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MODE = _core.ERROR_CODES["STZ_ERROR_MODE"]
+
+_FIRST_EFFORT_FOR_SIZE = 7  # that tries favour="size" by itself (filter/encoder/plan/effort.h)
 
 #: Bounds that become an absolute one for given data.
 MEASURED = ("relative", "psnr", "ratio")
@@ -138,6 +141,7 @@ def with_measured(
         if extremes is None and 0 not in scan.source.shape:
             raise StzError(bounds.nothing_valid("relative"), _core.ERROR_CODES["STZ_ERROR_BOUND"])
         return settings.replace(bound=bounds.relative_bound(number, extremes))
+    settings = _with_low_mean_error(settings)
     shape = checked_chunks(chunks, scan.source)
     # Where layers are cut is of no use before the bound is known, nor is a check of what is not stored.
     plain = settings.replace(layer_bounds=(), check=0)
@@ -153,6 +157,13 @@ def with_measured(
     return settings.replace(bound=found.bound, enhance=found.enhance)
 
 
+def _with_low_mean_error(settings: Settings) -> Settings:
+    """Settings that never save bytes by a larger mean error, for a psnr or ratio."""
+    if settings.favour == 0 and settings.effort >= _FIRST_EFFORT_FOR_SIZE:
+        return settings.replace(favour=_core.CHOICES["favour"]["quality"])
+    return settings
+
+
 def without_data(kind: str, number: float, given: Mapping[str, Any], rank: int | None) -> Settings:
     """The Settings before anything is looked for in data: without a fill value, and with a bound that may still be measured."""
     layers = given["layers"]
@@ -162,5 +173,6 @@ def without_data(kind: str, number: float, given: Mapping[str, Any], rank: int |
         name: checked_option(name, one_by_one[name], rank) for name in _core.OPTIONS if name != "enhance"
     }
     numbers["enhance"] = checked_enhance(given["enhance"], kind, len(cuts) + 1 if cuts else layers or 1)
+    check_favour(numbers["favour"], kind, numbers["enhance"])
     mode = _core.MODES["absolute" if kind in MEASURED else kind]
     return Settings(mode, number, layer_bounds=cuts, valid_range=checked_valid_range(given["valid_range"]), **numbers)

@@ -20,7 +20,7 @@ from h5stz.limits import OF_STREAMS
 from h5stz.options.option_checks import checked_number, checked_valid_range, thread_count
 from h5stz.options.precision import checked_precision
 from h5stz.options.settings import Settings
-from h5stz.options.stz import STZ, Block, Integers, Options
+from h5stz.options.stz import STZ, Block, Favour, Integers, Options
 from h5stz.slabs import ArraySource, is_array_like
 from h5stz.waiting import cached_property
 from h5stz.zarr.predictions import learned_of, text_of
@@ -44,8 +44,8 @@ class CodecOptions:
         lossless: True restores every bit.
         fill_value: number that marks missing values. They are restored exactly and do not influence the bound. None: there is
             none. NaN and infinities are always kept.
-        block, effort, layers, layer_bounds, enhance, integers, content_check, check, keep_zeros, keep_range, valid_range: as
-            for STZ.
+        block, effort, layers, layer_bounds, enhance, integers, content_check, check, keep_zeros, keep_range, valid_range,
+            favour: as for STZ.
         threads: 1 to 255, for encoding and decoding each chunk. None: the number in H5STZ_THREADS, or 1.
         max_error: largest permitted absolute error of reads, in the units of the data, for chunks with precision layers. Only
             the layers that it needs are fetched and decoded. None: all layers.
@@ -68,6 +68,7 @@ class CodecOptions:
     keep_zeros: bool = False
     keep_range: bool = False
     valid_range: tuple[float | None, float | None] | None = None
+    favour: Favour = "default"
     max_error: Real | None = None
     predictions: str | None = None
 

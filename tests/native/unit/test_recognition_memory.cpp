@@ -203,9 +203,10 @@ TEST(a_forked_process_has_the_memory) {
 TEST(settings_tell_options_apart_that_change_samples) {
   stz_options options = STZ_OPTIONS_INIT;
   const u64 before = stz::recognition::settings_of(options);
-  for (i32 stz_options::*field : {&stz_options::block, &stz_options::layers, &stz_options::append_axis, &stz_options::integers,
-                                  &stz_options::enhance, &stz_options::keep_range, &stz_options::keep_zeros, &stz_options::threads,
-                                  &stz_options::effort, &stz_options::content_check, &stz_options::check, &stz_options::learn}) {
+  for (i32 stz_options::*field :
+       {&stz_options::block, &stz_options::layers, &stz_options::append_axis, &stz_options::integers, &stz_options::enhance,
+        &stz_options::keep_range, &stz_options::keep_zeros, &stz_options::favour, &stz_options::threads, &stz_options::effort,
+        &stz_options::content_check, &stz_options::check, &stz_options::learn}) {
     const bool changes_nothing = field == &stz_options::threads || field == &stz_options::effort || field == &stz_options::content_check ||
                                  field == &stz_options::check || field == &stz_options::learn;
     options.*field = 1;
