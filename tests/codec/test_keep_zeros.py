@@ -29,13 +29,13 @@ def judge_zeros(array, found, what):
     assert (exact.bits(exact.components(array))[zeros] == exact.bits(exact.components(found))[zeros]).all(), what
 
 
-def check(array, stream, rng, second=True):
-    """All readers give zeros exactly. `second`: asks the second decoder, too, which is slow."""
+def check(array, stream, rng, rewritten=False):
+    """All readers give zeros exactly. `rewritten`: not in the first layers, and the second decoder, which is slow, is not asked."""
     info = h5stz.info(stream)
     ones, start = (1,) * array.ndim, (0,) * array.ndim
     decoded = h5stz.decompress(stream, threads=2)
     judge_zeros(array, decoded, "whole")
-    for layer in info.layers[:-1]:
+    for layer in () if rewritten else info.layers[:-1]:
         if np.isfinite(layer.max_error):
             judge_zeros(array, h5stz.decompress(stream, max_error=layer.max_error), f"layers up to {layer.max_error}")
     reader = _core.Reader.of_bytes(stream, 1 << 20)
@@ -49,7 +49,7 @@ def check(array, stream, rng, second=True):
         judge_zeros(boxes.cut(array, *request), boxes.read(reader, info.dtype, *request), f"level {level}")
     reader.enhance(False)
     judge_zeros(array, boxes.read(reader, info.dtype, start, info.shape), "plain")
-    assert not second or reference_decoder.decode(stream).tobytes() == decoded.tobytes(), "the second decoder"
+    assert rewritten or reference_decoder.decode(stream).tobytes() == decoded.tobytes(), "the second decoder"
     return decoded
 
 
@@ -141,7 +141,7 @@ def test_zeros_of_rewritten_arrays_are_exact(request):
         now.flat[int(rng.integers(now.size))] = 0
         now.flat[int(rng.integers(now.size))] = 12.5 if now.dtype.kind in "fc" else 12
         stream = h5stz.rewrite(now, stream, **options)
-        decoded = check(now, stream, rng, second=False)
+        decoded = check(now, stream, rng, rewritten=True)
         kept = exact.bits(exact.components(now)) == exact.bits(exact.components(before))
         assert (exact.bits(exact.components(decoded)) == exact.bits(exact.components(now)))[kept].all()
         now = decoded

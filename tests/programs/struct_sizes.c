@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "stz_learned.h"
+#include "stz_options.h"
 #include "stz_reader.h"
 
 #define LATER(type)         \

@@ -41,10 +41,13 @@ class Parts:
         in_order = sorted(places, key=lambda place: (-place[1], -1 if place[0] is None else place[0]))
         sizes_of = {place: next(sizes) for place in in_order}
         section_sizes = [*header.section_sizes, *header.refined_sizes.values()]
-        self.front = stream[: header.size - 4 - sum(len(varint(size)) for size in section_sizes)]
+        self.remainder_sizes = b"".join(map(varint, header.remainder_sizes))
+        all_sizes = len(self.remainder_sizes) + sum(len(varint(size)) for size in section_sizes)
+        self.front = stream[: header.size - 4 - all_sizes]
         reader = Reader(stream[header.size :])
         self.palette = reader.take(header.palette_size)
         self.base, *levels = [reader.take(size) for size in section_sizes]
+        self.remainders = reader.take(sum(header.remainder_sizes))
         self.base = self.base[: -2 if len(self.base) < 258 else -4]
         self.levels = [self._split(section, sizes_of[place]) for section, place in zip(levels, places, strict=True)]
 
@@ -71,7 +74,8 @@ class Parts:
             else:
                 written.append(with_check(front) + b"".join(with_check(data) for data in streams if data))
         sizes = b"".join(varint(len(section)) for section in written)
-        return with_crc(self.front + sizes) + self.palette + b"".join(written) + self.trailer
+        front = with_crc(self.front + sizes + self.remainder_sizes)
+        return front + self.palette + b"".join(written) + self.remainders + self.trailer
 
 
 @functools.lru_cache(maxsize=1024)  # which takes a decoding

@@ -10,12 +10,12 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
-from reference_decoder.header import ENHANCEMENT, FIELDS, LAYER_ERRORS, LAYERS, for_records
+from reference_decoder.header import DECIMALS, ENHANCEMENT, FIELDS, LAYER_ERRORS, LAYERS, REMAINDERS, SLICES, for_records
 from support import cases
 from support.stream_bytes import varint, with_crc
 
 PATCHED, TRANSPARENT, EXTENDED = 3, 1, 64
-OF_SAMPLES = (LAYERS, ENHANCEMENT, LAYER_ERRORS, FIELDS)
+OF_SAMPLES = (LAYERS, ENHANCEMENT, LAYER_ERRORS, FIELDS, REMAINDERS, DECIMALS, SLICES)
 KINDS = [None, *cases.KINDS]  # by the number that a stream gives a dtype
 
 

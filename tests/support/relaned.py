@@ -132,6 +132,8 @@ def relaned(stream, log_lanes, final_state=None, lanes_byte=None):
     palette, data = stream[header.size :][: header.palette_size], stream[header.size + header.palette_size :]
     with np.errstate(all="ignore"):
         written = Rewriter(header, data, log_lanes, final_state, lanes_byte).written
-    sizes = b"".join(map(varint, [*header.section_sizes, *header.refined_sizes.values()]))
-    front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written)
-    return with_crc(front) + palette + b"".join(written) + trailer
+    of_remainders = b"".join(map(varint, header.remainder_sizes))
+    sizes = b"".join(map(varint, [*header.section_sizes, *header.refined_sizes.values()])) + of_remainders
+    front = stream[: header.size - 4 - len(sizes)] + b"".join(varint(len(section)) for section in written) + of_remainders
+    remainders = stream[len(stream) - sum(header.remainder_sizes) :]
+    return with_crc(front) + palette + b"".join(written) + remainders + trailer

@@ -10,7 +10,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 numbers_per_exception = 500, least_in_slice = 256, few_of_slice = 4096, many_of_slice = 1 << 16;
+constexpr u64 numbers_per_exception = 500, least_in_slice = 256, few_of_slice = 1024, many_of_slice = 1 << 16;
 
 // The elements of the slices along an axis.
 struct Slices {
