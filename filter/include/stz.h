@@ -230,7 +230,7 @@ typedef struct stz_stream_info {
   int32_t format_version; /* of the stream */
   int32_t levels;         /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */
   int32_t content_check;  /* 1: the stream has one (stz_verify); 0: none; -1: unknown, as the end is missing. If patched: of the base */
-  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix of the stream that holds level l, or its preview; 0 is full resolution */
+  uint64_t level_bytes[STZ_MAX_LEVELS]; /* length of the prefix that holds level l (its preview, if there is one); 0 is full resolution */
   int32_t patches;                      /* boxes that were written again after the rest was compressed, each stored on its own */
   int32_t bound_used;                   /* 1: the samples may differ from the originals, and must not be quantized again */
   double accumulated_bound;             /* bound to the originals, which were compressed first, if the samples came out of a stream; in
@@ -244,8 +244,8 @@ typedef struct stz_stream_info {
   double relaxed_bound;                 /* the promise of the mode in place of `bound` (stz_enhance); `bound` if nothing is enhanced */
   int32_t enhanced;                     /* 1: decoded samples are enhanced. If patched: those of the base */
   int32_t reserved2;                    /* 0 */
-  double preview_error;                 /* a read that accepts it (stz_reader_max_error) leaves out low bits of exact numbers; 0: none */
-  uint64_t preview_bytes;               /* of the stream that it takes, at full resolution. If patched: both of the base */
+  double preview_error;                 /* a read that accepts it (stz_reader_max_error) leaves out low bits; 0: there is no preview */
+  uint64_t preview_bytes;               /* bytes of the stream that the preview takes, at full resolution. If patched: both of the base */
 } stz_stream_info;
 /* clang-format off */
 #define STZ_OPTIONS_INIT \

@@ -56,8 +56,8 @@ STZ_API int stz_cd_values_pack(const stz_options* options, const stz_layout* lay
 /* Reads options from text, such as "absolute=1e-3,block=region,append_axis=0": KEY=VALUE (or KEY:VALUE), separated by commas, in any order.
  * The text has exactly one bound: absolute=B, pointwise_relative=R or lossless. It may have fill_value=X, dtype=f4, block=region,
  * threads=N, effort=N, layers=N, layer_bounds=B/B, append_axis=N (the first axis is 0), integers=lossy, content_check=no, enhance=strict,
- * check=yes, learn=no, keep_range=yes, valid_range=A/B and favour=size, with the meaning that they have in Python (h5stz.STZ). Numbers
- * become the nearest double, in every locale.
+ * check=yes, learn=no, keep_zeros=yes, keep_range=yes, valid_range=A/B and favour=size, with the meaning that they have in Python
+ * (h5stz.STZ). Numbers become the nearest double, in every locale.
  *
  * dtype: the type of the dataset (stz_dtype), or 0 if it is not known; gets the type in the text. A fill value needs it. May be NULL.
  *

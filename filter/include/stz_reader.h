@@ -83,8 +83,8 @@ STZ_API int stz_reader_verify(stz_reader* reader, int verify);
  * max_error: reads take the fewest precision layers that keep every sample within this distance of the compressed one, in the unit of the
  *   data, as the writer measured it (stz_stream_info.layer_error). 0, the default: all layers. If all layers do not suffice, or the stream
  *   has no layers, reads take everything: compare with the last layer_error, or with the bound. If layer_error is not known and the bound r
- *   is point-wise, errors are at most r / (1 - r) times the largest magnitude that was read. Of a stream with a preview
- *   (stz_stream_info.preview_error) the lowest bits are left out.
+ *   is point-wise, errors are at most r / (1 - r) times the largest magnitude that was read. If the stream has a preview and max_error is
+ *   preview_error (stz_stream_info) or more, the lowest bits are left out.
  *   Earlier losses count too, if accumulated_bound gives them in the unit of the data.
  * The reader drops samples of another precision when the next read takes another number of layers.
  * STZ_ERROR_BOUND: the number is negative or NaN. */

@@ -66,8 +66,8 @@ class Estimate:
             not matter: it is unknown if chunks stand over the edge and `fill_value` is given.
         sign_changes: how many samples may come out below 0, or above 0, while they are not: in chunks of both signs, those that
             are not farther from 0 than an absolute bound. Chunks of one sign keep it.
-        zero_changes: how many samples that are 0 may come out as other numbers: all of them under an absolute bound without
-            `keep_zeros`.
+        zero_changes: how many samples that are 0 may come out as other numbers. Under an absolute bound without `keep_zeros`,
+            these are all zeros.
     """
 
     bytes: int

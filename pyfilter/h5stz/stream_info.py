@@ -55,8 +55,8 @@ class StreamInfo:
         block: "default", "region" or "throughput".
         format_version: version of the stream format (docs/format.md).
         levels: number of resolution levels. Level l is the array at every 2**l-th sample.
-        level_bytes: for each level, the number of bytes from the start of the stream that decoding needs, or its preview
-            if the stream has one (`preview_error`). Level 0 (full resolution) comes first.
+        level_bytes: for each level, the number of bytes from the start of the stream that decoding needs. If the stream has a
+            preview (`preview_error`), they suffice for the preview only. Level 0 (full resolution) comes first.
         form: how the samples are stored: "constant", "raw" or "blocks of ...". A patched stream has "patched: " and the form
             of its base stream.
         patches: number of boxes that were rewritten later and are stored separately.

@@ -30,7 +30,7 @@ def judge_zeros(array, found, what):
 
 
 def check(array, stream, rng, rewritten=False):
-    """All readers give zeros exactly. `rewritten`: not in the first layers, and the second decoder, which is slow, is not asked."""
+    """All readers give zeros exactly. `rewritten`: not in the first layers; the slow second decoder is not asked."""
     info = h5stz.info(stream)
     ones, start = (1,) * array.ndim, (0,) * array.ndim
     decoded = h5stz.decompress(stream, threads=2)

@@ -268,7 +268,7 @@ def check_bound_of_enhance(bound: str) -> None:
 
 
 def check_favour(favour: int, bound: str, enhance: int) -> None:
-    """Raises StzError if fewer bytes are asked for together with a low mean error."""
+    """Raises StzError if favour="size" is given together with an option that asks for a low mean error."""
     if favour != _core.CHOICES["favour"]["size"]:
         return
     if bound == "psnr":

@@ -160,9 +160,10 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             they keep the sign: they are not below 0 if no valid number of their chunk is, and not above likewise.
         valid_range: the smallest and the largest valid value, such as (0, 100) or (0, None). Decompressed values are not below
             the first if no valid number of their chunk is, and not above the second likewise.
-        favour: what counts under the bound. "size": about 1 % fewer bytes, for a PSNR up to 1.5 dB lower. "quality": the
-            lower mean error. "default": quality up to effort 6; from 7 on both are tried and the smaller stream is kept, unless
-            the bound is `psnr` or `ratio` or there is an enhancement. "size" excludes `psnr` and `enhance`. Provisional.
+        favour: what counts under the bound. "size": about 1 % fewer bytes, and a PSNR that is up to 1.5 dB lower. "quality":
+            the lower mean error. "default": quality up to effort 6. From 7 on, both are tried and the smaller stream is kept,
+            unless the bound is `psnr` or `ratio`, or there is an enhancement. "size" excludes `psnr` and `enhance`.
+            Provisional.
 
     Valid numbers are finite, not masked and not the fill value. For complex data they are the real and imaginary parts.
 

@@ -199,8 +199,8 @@ class View:
         """The same array, read with fewer bytes: each sample is within `max_error` of the compressed data.
 
         In streams with precision layers (`STZ(layers=)`), only the fewest layers that satisfy max_error are read. Lossless
-        streams with a preview (`info().preview_error`) are read without their lowest bits. Other streams are read
-        completely. Data with a pointwise relative bound and without layers are an exception: their errors in
+        streams with a preview are read without their lowest bits, if max_error is `info().preview_error` or more. Other streams
+        are read completely. Data with a pointwise relative bound and without layers are an exception: their errors in
         the units of the data were not measured, so everything is read and checked against the bound. Missing values, NaN and
         infinities are exact. The errors of each chunk were measured when it was compressed. If the data were lossy before,
         their earlier errors are added.
