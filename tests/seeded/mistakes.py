@@ -283,4 +283,18 @@ MISTAKES = [
         "return bits;",
         "codec/test_value_range.py",
     ),
+    Mistake(
+        "decimals are multiples of a rounded power",
+        "filter/format/decimals.cpp",
+        "return sample / powers[d.digits];",
+        "return sample * (1 / powers[d.digits]);",
+        "codec/test_decimals.py",
+    ),
+    Mistake(
+        "a part of an array has the grids of its first slices",
+        "filter/format/slice_grids.cpp",
+        "start[s.axis] + run % slices",
+        "run % slices",
+        "codec/test_slice_grids.py",
+    ),
 ]
