@@ -214,13 +214,14 @@ Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options
     options.layers = 1;
     return encode(layout, data, options);
   }
-  measure_layers(data, thread_count(options.threads), h, stream);
-  const std::vector<int> cuts = useful_cuts(h, data);
-  if (cuts.size() == h.layers.refinements()) return stream;
   options.layers = 1;
-  stream = encode(layout, data, options, cuts);
-  h = read_header(stream.data(), stream.size());
-  if (h.layers.any()) measure_layers(data, thread_count(options.threads), h, stream);
+  while (h.layers.any()) {  // each stream has fewer layers than the one before; those that are left may have become useless
+    measure_layers(data, thread_count(options.threads), h, stream);
+    const std::vector<int> cuts = useful_cuts(h, data);
+    if (cuts.size() == h.layers.refinements()) break;
+    stream = encode(layout, data, options, cuts);
+    h = read_header(stream.data(), stream.size());
+  }
   return stream;
 }
 

@@ -96,3 +96,14 @@ def test_neighbours_of_the_fill_value_stay_valid_under_a_relative_bound(dtype, f
     hole = array == np.array(fill, dtype)
     decoded = h5stz.decompress(h5stz.compress(array, pointwise_relative=bound, fill_value=fill))
     np.testing.assert_array_equal(decoded == np.array(fill, dtype), hole)
+
+
+@pytest.mark.parametrize("seed", [289, 333, 373])
+def test_layers_that_are_left_after_useless_ones_keep_off_the_fill_value(seed):
+    """Without the useless layers the others are coded anew, and may then decode valid samples to the fill value."""
+    walk = np.cumsum(np.random.default_rng(seed).standard_normal((9, 10, 11)), axis=-1 if seed % 3 else 0)
+    array = np.rint((walk - walk.min()) / np.ptp(walk) * 5).astype("u1")
+    stream = h5stz.compress(array, lossless=True, fill_value=0, layers=3, check=True)
+    for layer in h5stz.info(stream).layers:
+        preview = h5stz.decompress(stream, max_error=layer.max_error)
+        assert ((preview == 0) == (array == 0)).all()
