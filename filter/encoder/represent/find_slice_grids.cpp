@@ -33,7 +33,7 @@ class Finder {
     const bool possible = h_.mode == STZ_LOSSLESS && is_floating(a_.layout.dtype) && a_.parts == 1 && a_.width >= 4 && !h_.partial;
     for (int r = 0; possible && r < a_.layout.rank; r++) {
       const Slices slices(a_, r);
-      if (slices.count < 2 || slices.count > most_slices || slices.size() < least_in_slice) continue;
+      if (slices.count > most_slices || slices.size() < least_in_slice) continue;
       bool all = true;
       for (u64 slice : {u64(0), slices.count / 2, slices.count - 1}) all = all && grid_of(slices, slice, few_of_slice);
       if (all) return r;

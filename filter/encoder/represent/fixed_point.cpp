@@ -141,24 +141,34 @@ std::optional<i64> largest_multiple(const S* samples, const u8* specials, u64 n,
   return largest;
 }
 
+// What numbers of such a magnitude may be off, generously.
+template <class S>
+double rounding_of(double magnitude) {
+  return 4 * magnitude * (sizeof(S) == 4 ? 1.2e-7 : 2.3e-16);
+}
+
 }  // namespace
+
+template <class S>
+double likely_spacing(std::vector<double>& values) {
+  const double tolerance = rounding_of<S>(largest_magnitude(values)), smallest = 8 * tolerance;  // the smallest useful spacing
+  auto gaps = sort_into_gaps(values, smallest);
+  if (!gaps) return 0;
+  auto spacing = common_spacing(std::move(*gaps), 2 * tolerance, smallest);
+  if (spacing) spacing = refined_spacing(*spacing, values);
+  return spacing.value_or(0);
+}
 
 template <class S>
 std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const S* samples, const u8* specials, u64 n) {
   std::vector<double> values = sampled_values(samples, specials, n);
   const double magnitude = largest_magnitude(values);
   if (values.size() < 64 || !(magnitude < 1e300) || magnitude < 1e-300) return {};
-  const double ulp = magnitude * (sizeof(S) == 4 ? 1.2e-7 : 2.3e-16), tolerance = 4 * ulp;
-  const double smallest = 8 * tolerance;  // the smallest useful spacing
-
-  auto gaps = sort_into_gaps(values, smallest);
-  if (!gaps) return {};
-  auto spacing = common_spacing(std::move(*gaps), 2 * tolerance, smallest);
-  if (spacing) spacing = refined_spacing(*spacing, values);
-  if (!spacing) return {};
+  const double spacing = likely_spacing<S>(values), tolerance = rounding_of<S>(magnitude);
+  if (spacing == 0) return {};
 
   const double first = values.front(), last = values.back();
-  for (double delta : plain_spacings(*spacing, 2 * tolerance / (last - first) + 1e-12)) {
+  for (double delta : plain_spacings(spacing, 2 * tolerance / (last - first) + 1e-12)) {
     const double offset = first - round_even(first / delta) * delta;
     for (double origin : {0.0, offset}) {
       if (origin == 0.0 && __builtin_fabs(offset) > tolerance) continue;
@@ -170,6 +180,8 @@ std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const S* samp
   return {};
 }
 
+template double likely_spacing<float>(std::vector<double>&);
+template double likely_spacing<double>(std::vector<double>&);
 template std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const float*, const u8*, u64);
 template std::optional<FixedPointGrid> find_fixed_point_grid(const Header&, const double*, const u8*, u64);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "coding/quantize.h"
+#include "encoder/represent/fixed_point.h"
 
 namespace stz {
 namespace {
@@ -138,7 +139,11 @@ std::optional<SliceGrid> find_packed_grid(std::vector<T> values) {
   const double low = double(values.front()), range = double(values.back()) - low;
   if (!(range > 1e-300 && range < 1e300)) return {};
   const double unit = std::max({unit_in_last_place(values.front()), unit_in_last_place(values.back()), unit_in_last_place(T(range))});
-  const double of_gaps = spacing_of_gaps(values, unit);
+  double of_gaps = spacing_of_gaps(values, unit);
+  if (of_gaps == 0) {  // perhaps no two numbers are neighbours on the grid
+    std::vector<double> numbers(values.begin(), values.end());
+    of_gaps = likely_spacing<T>(numbers);
+  }
   if (of_gaps == 0 || !(range / of_gaps < most_multiples<T>)) return {};
   if (const auto binary = binary_grid(values, of_gaps)) return binary;
   const Interval delta =
