@@ -15,7 +15,7 @@ namespace stz {
 namespace {
 
 // What readers before 1.1 cannot read is used if it has at most this share of the bytes.
-constexpr double worthwhile = 0.99;
+constexpr double worthwhile_share = 0.99;
 // Integers with at least this bound are coded as real numbers and rounded, which is faster.
 constexpr u64 least_rounded_bound = 2;
 
@@ -82,7 +82,7 @@ void keep_smallest_exact(Out& best, const Array& a, const Header& h, const Strea
   if (gain <= -near) return;
   Out cut = stream_with_remainders<Out>(a, h, request, power_of_two_below(p.median) / double(1 << finer));
   if (best.empty() && cut.empty()) best = exact();
-  if (best.empty() || cut.size() < worthwhile * best.size()) keep_smaller(best, std::move(cut));
+  if (best.empty() || cut.size() < worthwhile_share * best.size()) keep_smaller(best, std::move(cut));
 }
 
 template <class Out, class S>
@@ -129,7 +129,7 @@ Out floating_stream(const Array& a, const Header& without_masks, const StreamReq
   } else if (auto integers = stream_of_integers<Out>(array, a, without_masks, request)) {
     step = integers->step;
     if (!integers->few_bits) exact();
-    if (best.empty() || integers->stream.size() < worthwhile * best.size()) best = std::move(integers->stream);
+    if (best.empty() || integers->stream.size() < worthwhile_share * best.size()) best = std::move(integers->stream);
     exact_done = true;
   }
   if (h.mode == STZ_ABSOLUTE && h.bound > 0.5 * array.ulp()) keep_smaller(best, make_stream<Out>(array.uniform()));

@@ -10,7 +10,7 @@
 namespace stz {
 namespace {
 
-constexpr u64 numbers_per_exception = 500, least_in_slice = 256, few_of_slice = 1024, many_of_slice = 1 << 16;
+constexpr u64 elements_per_exception = 500, least_in_slice = 256, few_of_slice = 1024, many_of_slice = 1 << 16;
 
 // The elements of the slices along an axis.
 struct Slices {
@@ -97,7 +97,7 @@ class Finder {
         becomes = sample_bits(T(k + 0.0));
         if (is_special(becomes)) return false;
         if (number_in_slice<T>(grid, becomes) != is) {
-          if (number_in_slice<T>(grid, is) != is || exceptions.size() > a_.elements / numbers_per_exception) return false;
+          if (number_in_slice<T>(grid, is) != is || exceptions.size() > a_.elements / elements_per_exception) return false;
           exceptions.push_back(element);
           becomes = is;
         }

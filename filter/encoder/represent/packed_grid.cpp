@@ -9,24 +9,24 @@
 namespace stz {
 namespace {
 
-constexpr size_t numbers_per_exception = 500;  // such as those near zero, where two roundings count
+constexpr size_t values_per_exception = 500;  // such as those near zero, where two roundings count
 template <class T>
 constexpr double most_multiples = sizeof(T) == 4 ? 0x1p20 : 0x1p40;
 
 template <class T>
-bool reproduces(double low, double delta, T v) {
+bool is_on_grid(double low, double delta, T v) {
   return sample_bits(T(low + round_even((double(v) - low) / delta) * delta)) == sample_bits(v);
 }
 template <class T>
 bool on_grid(const std::vector<T>& values, double low, double delta) {
   size_t others = 0;
   for (T v : values)
-    if (!reproduces(low, delta, v) && ++others > values.size() / numbers_per_exception) return false;
+    if (!is_on_grid(low, delta, v) && ++others > values.size() / values_per_exception) return false;
   return true;
 }
 
 template <class T>
-double unit_in_last_place(T v) {
+double unit_of(T v) {
   return double(std::nextafter(std::fabs(v), std::numeric_limits<T>::max())) - double(std::fabs(v));
 }
 
@@ -78,7 +78,7 @@ Interval narrowed(Interval delta, std::vector<T> numbers, T from, double units_o
     if (k < 1) continue;
     if ((delta.most - delta.least) * k > 0.9 * delta.middle()) return none;
     // doubles were rounded more than once, wherever they cross zero too
-    const double of_number = std::max(unit_in_last_place(v), unit_in_last_place(from));
+    const double of_number = std::max(unit_of(v), unit_of(from));
     const double off = units_off * of_number * (1 + 1e-9) + (sizeof(T) == 4 ? 1e-7 * unit : of_product);
     delta = {std::max(delta.least, (distance - off) / k), std::min(delta.most, (distance + off) / k)};
     if (delta.empty()) return none;
@@ -87,16 +87,16 @@ Interval narrowed(Interval delta, std::vector<T> numbers, T from, double units_o
 }
 
 // Origin and spacing that suit the numbers, each of which was rounded.
-class Fit {
+class GridFit {
  public:
   template <class T>
-  Fit(const std::vector<T>& sorted, double delta, double unit) {
+  GridFit(const std::vector<T>& sorted, double delta, double unit) {
     constexpr size_t most = 2048;
     constexpr double below_a_half = 0.4999;
     const size_t step = std::max<size_t>(1, sorted.size() / most);
     const auto add = [&](T v) {
-      numbers_.push_back({double(v), below_a_half * std::max(unit_in_last_place(v), 1e-6 * unit),
-                          round_even((double(v) - double(sorted.front())) / delta)});
+      numbers_.push_back(
+          {double(v), below_a_half * std::max(unit_of(v), 1e-6 * unit), round_even((double(v) - double(sorted.front())) / delta)});
     };
     for (size_t i = 0; i < sorted.size(); i += step) add(sorted[i]);
     add(sorted.back());
@@ -138,7 +138,7 @@ std::optional<SliceGrid> find_packed_grid(std::vector<T> values) {
   if (values.size() < few) return {};
   const double low = double(values.front()), range = double(values.back()) - low;
   if (!(range > 1e-300 && range < 1e300)) return {};
-  const double unit = std::max({unit_in_last_place(values.front()), unit_in_last_place(values.back()), unit_in_last_place(T(range))});
+  const double unit = std::max({unit_of(values.front()), unit_of(values.back()), unit_of(T(range))});
   double of_gaps = spacing_of_gaps(values, unit);
   if (of_gaps == 0) {  // perhaps no two numbers are neighbours on the grid
     std::vector<double> numbers(values.begin(), values.end());
@@ -147,16 +147,16 @@ std::optional<SliceGrid> find_packed_grid(std::vector<T> values) {
   if (of_gaps == 0 || !(range / of_gaps < most_multiples<T>)) return {};
   if (const auto binary = binary_grid(values, of_gaps)) return binary;
   const Interval delta =
-      narrowed({of_gaps - 0.25 * unit, of_gaps + 0.25 * unit}, values, values[values.size() / 2], 1, unit, unit_in_last_place(range));
+      narrowed({of_gaps - 0.25 * unit, of_gaps + 0.25 * unit}, values, values[values.size() / 2], 1, unit, unit_of(range));
   if (delta.empty()) return {};
-  if (const Interval exact = narrowed(delta, values, values.front(), 0.5, unit, unit_in_last_place(range)); !exact.empty()) {
+  if (const Interval exact = narrowed(delta, values, values.front(), 0.5, unit, unit_of(range)); !exact.empty()) {
     constexpr int neighbours = 8;  // products with the spacing are rounded too
     for (i64 off = -neighbours; off <= neighbours; off++) {
       const double near = bit_cast_to<double>(bit_cast_to<u64>(exact.middle()) + u64(off));
       if (on_grid(values, low, near)) return SliceGrid{low, near, 0};
     }
   }
-  const SliceGrid grid = Fit(values, delta.middle(), unit).best(delta);
+  const SliceGrid grid = GridFit(values, delta.middle(), unit).best(delta);
   if (!on_grid(values, grid.origin, grid.delta)) return {};
   return grid;
 }
