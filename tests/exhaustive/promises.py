@@ -141,6 +141,12 @@ def _wide_psnr(array, decoded, width, keep):
     return math.inf if mean == 0 else -10 * math.log10(mean)
 
 
+def missing_value(options, info):
+    """The fill value that a bound leaves out, as the stream states it; None if it stands for zeros that are kept."""
+    stands_for_zeros = options.get("keep_zeros") and info.fill_value == 0 and options.get("fill_value") in (None, False)
+    return None if stands_for_zeros else info.fill_value
+
+
 def promised_bound(array, stream, options, info):
     """The bound that the options promise for the whole array, from what was asked for; 0: every bit."""
     if kept_bits(options, array.dtype) or info.mode == "lossless":
@@ -150,7 +156,7 @@ def promised_bound(array, stream, options, info):
             if info.bound > options[name]:
                 raise Violation(f"the stream says its bound is {info.bound!r}")
             return options[name]
-    width, _ = valid_range(array, info.fill_value)
+    width, _ = valid_range(array, missing_value(options, info))
     if "relative" in options and Fraction(info.bound) > Fraction(options["relative"]) * (width or 0):
         raise Violation(f"relative: the bound {info.bound!r} is more than the share of the range, {float(width or 0)!r}")
     if "ratio" in options and len(stream) * options["ratio"] > array.nbytes * (1 + 1e-12):
@@ -182,11 +188,11 @@ def check_values(tally, array, stream, options, decoded):
     fills = {repr(fill): fill for fill in (fill, info.fill_value) if fill is not None and fill is not False}
     for each in fills.values():
         tally.fill_values(array, decoded, each, what)
-    tally.ranges(array, decoded, info.fill_value, options, what)
+    tally.ranges(array, decoded, missing_value(options, info), options, what)
     if options.get("keep_zeros"):
         tally.zeros(array, decoded, what)
     if "psnr" in options and bound:
-        width, keep = valid_range(array, info.fill_value)
+        width, keep = valid_range(array, missing_value(options, info))
         reached = _wide_psnr(array, decoded, width, keep)
         if reached < options["psnr"] - 1e-6 or options["psnr"] + 0.7 + 1e-6 < reached < math.inf:
             raise Violation(f"psnr: {reached} dB")
