@@ -187,6 +187,16 @@ def test_pointwise(warm, tmp_path):
     assert "zeros unchanged: True" in output
 
 
+def test_rain(tmp_path):
+    output = run_python(tmp_path, "rain.py")
+    check_bound(output, count=3)
+    plain, kept, small = numbers(output, "dry samples that are 0")
+    assert plain < kept == small == 1
+    _, of_kept, of_small = numbers(output, "bytes")
+    assert of_small <= of_kept
+    assert "samples unchanged: True" in output and numbers(output, "ratio")[0] > 8
+
+
 def test_region_reads(warm, tmp_path):
     output = run_drawing(warm, tmp_path, "region_reads.py")
     assert output.count("as h5py reads it: True") == 4
