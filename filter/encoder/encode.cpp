@@ -203,22 +203,24 @@ FieldChoice choose_fields(const Array& a, const Header& h, const StreamRequest& 
 }
 
 // Whether readers before 1.1 refuse a stream.
-bool is_new(const Stream& stream) { return read_header(stream.bytes.data(), stream.bytes.size()).remainders.present; }
+bool is_new(const Stream& stream) {
+  const Header h = read_header(stream.bytes.data(), stream.bytes.size());
+  return h.remainders.present || h.decimals.any() || h.slices.any();
+}
 bool is_new(const SizeEstimate&) { return false; }
 
 // The smallest of all forms. `blocks`: makes a stream of blocks.
 template <class Out, class F>
 Out smallest_form(const Array& a, const Header& h, const StreamRequest& request, F blocks) {
   const FieldChoice choice = choose_fields(a, h, request);
-  constexpr double worthwhile = 0.99;  // readers before 1.1 cannot read them
-  constexpr double similar = 1.005;    // fields are read in a fifth of the time
+  constexpr double similar = 1.005;  // fields are read in a fifth of the time
   Out best;
   if (!choice.sure) best = blocks();
   if (choice.tried) {
     const double raw = double(array_bytes(a.layout));
     Out fields = encode_fields<Out>(a, h, choice.plan, request.threads);
     const double others = best.empty() ? raw : std::min(raw, best.size());
-    const double most = !best.empty() && is_new(best) ? similar * others : worthwhile * others;
+    const double most = !best.empty() && is_new(best) ? similar * others : worthwhile_share * others;
     if (fields.size() < most) return fields;
     if (choice.sure) best = blocks();
   }

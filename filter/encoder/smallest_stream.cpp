@@ -14,8 +14,6 @@
 namespace stz {
 namespace {
 
-// What readers before 1.1 cannot read is used if it has at most this share of the bytes.
-constexpr double worthwhile_share = 0.99;
 // Integers with at least this bound are coded as real numbers and rounded, which is faster.
 constexpr u64 least_rounded_bound = 2;
 

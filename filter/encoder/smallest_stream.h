@@ -6,6 +6,9 @@
 
 namespace stz {
 
+// Readers before 1.1 cannot read some forms. Those are used if they have at most this share of the bytes of others.
+constexpr double worthwhile_share = 0.99;
+
 // The stream has the form `blocks`, and is empty if the format cannot hold it. `h`: layout, mode, bound, fill value, valid extent and axis
 // map.
 template <class Out>

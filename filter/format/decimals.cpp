@@ -18,14 +18,15 @@ double roughly_scaled(double v, int p) {
   return in_table >= 0 ? v * powers[in_table] : v / powers[-in_table];
 }
 
-// The double next to m * 10^p. 0 < m < 2^50, |p| <= most_places: then 128 bits hold 5^31 * m, and a quotient of 54 bits or more.
+// The double next to m * 10^p. 0 < m < 2^50, |p| <= most_places: then 128 bits hold 5^31 * m, and a quotient has 55 bits or more: those of
+// a double, the next one, and one that says whether anything is behind them.
 double scaled(u64 m, int p) {
   if (p >= 0 && p <= largest_power_of_ten) return double(m) * powers[p];
   if (p < 0 && p >= -largest_power_of_ten) return double(m) / powers[-p];
   unsigned __int128 fives = 1;
   for (int i = p < 0 ? -p : p; i > 0; i--) fives *= 5;
   if (p > 0) return double(fives * m) * double(u64(1) << p);
-  const int shift = 76 + __builtin_clzll(m << 14);  // m << shift has 127 bits
+  const int shift = 77 + __builtin_clzll(m << 14);  // m << shift has 127 bits
   const unsigned __int128 whole = (unsigned __int128)m << shift;
   unsigned __int128 quotient = whole / fives;
   quotient |= quotient * fives != whole;  // keeps a tie from what is above it
@@ -56,7 +57,7 @@ int decimal_exponent(double v, int digits) {
   const double end = powers[digits];  // the first mantissa with a digit more
   for (int tries = 0; tries < 2; tries++, exponent++) {
     const int last = exponent - digits + 1;
-    if (last < -most_places || last > most_places) return no_exponent;
+    if (last < -most_places || last > most_places) continue;
     if (round_even(roughly_scaled(v, -last)) < end) return exponent;
   }
   return no_exponent;

@@ -26,7 +26,7 @@ double power_of_ten(int p);
 double decimal_of(const Decimals& d, double sample);
 // The index of the decimal that is likely next to v. Call decimal_of to see whether it is v.
 i64 decimal_index(const Decimals& d, double v);
-// The exponent of a number when it is written with so many significant digits. v > 0. Below -100 or above 100 if its power is not exact.
+// The exponent of a number when it is written with so many significant digits. v > 0. Above 100 if its last digit is out of range.
 int decimal_exponent(double v, int digits);
 
 Bytes write_decimals(const Decimals& d);

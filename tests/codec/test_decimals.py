@@ -1,5 +1,6 @@
 """Numbers next to decimals of few digits: bits, sizes, parts, and what is no such decimal."""
 
+import h5py
 import numpy as np
 import pytest
 
@@ -7,7 +8,9 @@ import h5stz
 import reference_decoder
 from golden import arrays
 from h5stz import _core
-from support import boxes
+from support import boxes, exact, written_in_parts
+from support.host_tools import run
+from support.requirements import needs_programs
 from support.stream_bytes import header_size, with_crc
 
 DECIMALS = "blocks of decimals"
@@ -48,6 +51,15 @@ def test_significant_digits_of_text(digits, lowest):
     form, share = whole(np.array(numbers).reshape(50, 60))
     assert form == DECIMALS
     assert share < 0.75
+
+
+@pytest.mark.parametrize("power", [-31, -30, -23, -22, 23, 31])
+def test_the_outermost_powers_of_ten(power):
+    """They are not exact as doubles: products and quotients are rounded once all the same."""
+    mantissas = np.random.default_rng(power + 40).integers(10**5, 10**6, 2000)
+    form, share = whole(np.array([float(f"{m}e{power}") for m in mantissas]))
+    assert form == DECIMALS
+    assert share < 0.4
 
 
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<c16"])
@@ -120,3 +132,18 @@ def test_records_out_of_range_are_refused(payload):
         h5stz.decompress(bytes(stream))
     with pytest.raises((reference_decoder.Damaged, reference_decoder.NewerVersion)):
         reference_decoder.decode(bytes(stream))
+
+
+@needs_programs("h5dump")
+def test_through_h5py_and_h5dump(tmp_path):
+    """Written, changed in part, grown; read as a whole, in views and by a program of HDF5."""
+    array = written_in_parts.write(tmp_path / "a.h5", np.round(smooth(4, (40, 50, 30)), 6), h5stz.STZ(lossless=True))
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["x"][...].tobytes() == array.tobytes()
+        view = h5stz.view(file["x"])
+        assert exact.same_bits(view[3:30:2, ::3, 7], array[3:30:2, ::3, 7])
+        assert exact.same_bits(view.level(1)[...], array[::2, ::2, ::2])
+        form = h5stz.info(file["x"].id.read_direct_chunk((0, 0, 0))[1]).form
+    assert "decimals" in form
+    run("h5dump", "-d", "/x", "-b", "LE", "-o", tmp_path / "x.bin", tmp_path / "a.h5")
+    assert (tmp_path / "x.bin").read_bytes() == array.astype("<f8").tobytes()

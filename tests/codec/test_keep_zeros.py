@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import h5stz
 import reference_decoder
 from h5stz import _core, cli
-from support import boxes, exact, fields
+from support import boxes, exact, fields, written_in_parts
 from support.host_tools import FILTER_ID, run
 from support.requirements import needs_programs
 
@@ -197,14 +197,7 @@ def test_large_regions_of_zeros_take_few_bytes():
 def test_through_h5py(tmp_path):
     """Written, changed in part, grown, read as a whole and in views."""
     array = rain()
-    filtered = h5stz.STZ(absolute=0.1, keep_zeros=True)
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        x = file.create_dataset("x", data=array[:20], maxshape=(None, 50, 30), chunks=(16, 20, 30), **filtered)
-        x.resize(40, 0)
-        x[20:] = array[20:]
-    with h5py.File(tmp_path / "a.h5", "a") as file:
-        file["x"][5:9, 3:30] = array[25:29, 3:30]
-        array[5:9, 3:30] = array[25:29, 3:30]
+    array = written_in_parts.write(tmp_path / "a.h5", array, h5stz.STZ(absolute=0.1, keep_zeros=True))
     with h5py.File(tmp_path / "a.h5") as file:
         assert h5stz.STZ.from_dataset(file["x"]).get_config()["keep_zeros"] is True
         view = h5stz.view(file["x"])

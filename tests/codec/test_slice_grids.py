@@ -2,6 +2,7 @@
 
 import struct
 
+import h5py
 import numpy as np
 import pytest
 
@@ -9,7 +10,9 @@ import h5stz
 import reference_decoder
 from golden import arrays
 from h5stz import _core
-from support import boxes
+from support import boxes, exact, written_in_parts
+from support.host_tools import run
+from support.requirements import needs_programs
 from support.stream_bytes import header_size, with_crc
 
 CASES = arrays.slice_cases()
@@ -132,3 +135,27 @@ def test_records_out_of_range_are_damage(at, byte):
         h5stz.decompress(bytes(stream))
     with pytest.raises(reference_decoder.Damaged):
         reference_decoder.decode(bytes(stream))
+
+
+@needs_programs("h5dump")
+def test_through_h5py_and_h5dump(tmp_path):
+    """Written, changed in part, grown; read as a whole, in views and by a program of HDF5."""
+    fields = levels((40, 50, 30)) * np.geomspace(1, 900, 40).reshape(-1, 1, 1)
+    array = written_in_parts.write(tmp_path / "a.h5", packed(fields, "f4", bits=11), h5stz.STZ(lossless=True))
+    with h5py.File(tmp_path / "a.h5") as file:
+        assert file["x"][...].tobytes() == array.tobytes()
+        view = h5stz.view(file["x"])
+        assert exact.same_bits(view[3:30:2, ::3, 7], array[3:30:2, ::3, 7])
+        assert exact.same_bits(view.level(1)[...], array[::2, ::2, ::2])
+        chunk = file["x"].id.read_direct_chunk((16, 0, 0))[1]
+    assert reference_decoder.read_header(chunk).slices is not None
+    run("h5dump", "-d", "/x", "-b", "LE", "-o", tmp_path / "x.bin", tmp_path / "a.h5")
+    assert (tmp_path / "x.bin").read_bytes() == array.astype("<f4").tobytes()
+
+
+def test_the_content_check_is_of_what_it_was_made_of():
+    stream = h5stz.compress(packed(levels(), "f4"), lossless=True, content_check=True)
+    assert reference_decoder.read_header(stream).slices is not None
+    assert h5stz.verify(stream) > 0
+    h5stz.decompress(stream, verify=True)
+    reference_decoder.decode(stream, verify=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import h5stz
 import reference_decoder
 from h5stz import _core
-from support import boxes, cases, exact, fields
+from support import boxes, cases, exact, fields, written_in_parts
 
 KINDS = ["<f2", "<f4", ">f4", "<f8", "<c8", "<i1", ">i2", "<i4", "<i8", "<u2", "<u8"]
 INFINITE = (-np.inf, np.inf)
@@ -162,14 +162,7 @@ def test_through_h5py(dtype, options, tmp_path):
     """Written, changed in part, grown, read as a whole and in views."""
     rng = np.random.default_rng(5)
     array = (rng.standard_normal((40, 50, 30)) ** 2 * 20).astype(dtype)
-    filtered = h5stz.STZ(integers="lossy", **options)
-    with h5py.File(tmp_path / "a.h5", "w") as file:
-        x = file.create_dataset("x", data=array[:20], maxshape=(None, 50, 30), chunks=(16, 20, 30), **filtered)
-        x.resize(40, 0)
-        x[20:] = array[20:]
-    with h5py.File(tmp_path / "a.h5", "a") as file:
-        file["x"][5:9, 3:30] = array[25:29, 3:30]
-        array[5:9, 3:30] = array[25:29, 3:30]
+    array = written_in_parts.write(tmp_path / "a.h5", array, h5stz.STZ(integers="lossy", **options))
     with h5py.File(tmp_path / "a.h5") as file:
         found = file["x"][...]
         view = h5stz.view(file["x"])

@@ -222,6 +222,42 @@ def _between_codes(source, count, real):
     return numbers, [bound, bound, float(np.nextafter(bound, 0)), float(np.nextafter(bound, 9)), bound / 2, bound * 3]
 
 
+def _with_exceptions(source, numbers):
+    """Numbers of which a few are others at times: -0, one that is in no pattern, or one of another size."""
+    if numbers.size and source.chance(0.4):
+        places = source.numbers.integers(0, numbers.size, source.between(1, 3))
+        numbers[places] = source.pick([-0.0, 0.0, math.pi, 1e30 if numbers.dtype.itemsize > 2 else 1e3])
+    return numbers
+
+
+def _short_decimals(source, count, real):
+    """Numbers next to decimals of few places, or of few significant digits."""
+    indices = _walk(source, count, source.pick([3, 100, 5000, 10**6])) + source.pick([0, 0, 10**4, 27_315])
+    if source.chance(0.5):
+        places = source.between(0, 12)
+        return _with_exceptions(source, cases.rounded(indices / 10.0**places, real)), [0.5 / 10.0**places, 1e-3]
+    first, exponent = 10 ** source.between(0, 12), source.between(-40, 30)
+    mantissas = first + np.abs(indices) % (9 * first)
+    tens = exponent + np.abs(indices) // 7 % source.between(1, 12)
+    signs = np.where(indices < 0, -1, 1) if source.chance(0.5) else np.ones(count, int)
+    texts = [f"{sign * mantissa}e{ten}" for sign, mantissa, ten in zip(signs, mantissas, tens, strict=True)]
+    numbers = cases.rounded(np.array([float(text) for text in texts]), real)
+    return _with_exceptions(source, numbers), [10.0**exponent, 1e-3]
+
+
+def _packed_slices(source, count, real):
+    """Runs of numbers, each with a scale and an offset of its own, as packed files give their levels back."""
+    slices = source.pick([n for n in range(1, min(count, 40) + 1) if count % n == 0] or [1])
+    integers = np.abs(_walk(source, count, source.pick([1, 30, 2000]))) % 2 ** source.between(6, 17)
+    scale = 10.0 ** source.numbers.uniform(-4, 2, (slices, 1))
+    if source.chance(0.4):
+        scale = 2.0 ** np.floor(np.log2(scale))
+    offset = source.numbers.normal(size=(slices, 1)) * source.pick([0, 1, 300])
+    with np.errstate(all="ignore"):
+        numbers = cases.rounded((integers.reshape(slices, -1) * scale + offset).reshape(-1), real)
+    return _with_exceptions(source, numbers), [float(scale.min()) / 2, float(scale.max())]
+
+
 def _at_the_limits(source, count, real):
     """Integers next to the smallest and largest of their type."""
     low, high = cases.limits(real)
@@ -243,6 +279,8 @@ FLOAT_PATTERNS = {
     "all magnitudes": _all_magnitudes,
     "random bits": _random_bits,
     "between codes": _between_codes,
+    "short decimals": _short_decimals,
+    "packed slices": _packed_slices,
 }
 INTEGER_PATTERNS = {"at the limits": _at_the_limits, "random bits": _random_bits, "between codes": _between_codes}
 

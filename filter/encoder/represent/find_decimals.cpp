@@ -47,7 +47,7 @@ std::optional<i64> largest_of(const Decimals& d, const std::vector<S>& probes) {
   return largest;
 }
 
-// Sets the lowest exponent for so many significant digits; false if a probe has no such exponent.
+// Sets the lowest exponent for so many significant digits; false if a number is far out of the range of such decimals.
 template <class S>
 bool set_lowest(const std::vector<S>& numbers, Decimals& d) {
   int lowest = most_places + most_significant_digits;
@@ -58,7 +58,7 @@ bool set_lowest(const std::vector<S>& numbers, Decimals& d) {
     lowest = std::min(lowest, decimal_exponent(size, d.digits));
   }
   d.lowest = std::max(lowest, -most_places);
-  return lowest <= most_places;
+  return true;
 }
 
 template <class S>

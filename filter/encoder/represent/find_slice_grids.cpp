@@ -14,13 +14,12 @@ constexpr u64 elements_per_exception = 500, least_in_slice = 256, few_of_slice =
 
 // The elements of the slices along an axis.
 struct Slices {
-  Slices(const Array& a, int along) : axis(along), count(a.layout.shape[along]) {
+  Slices(const Array& a, int along) : count(a.layout.shape[along]) {
     for (int r = 0; r < a.layout.rank; r++)
       if (r != along) (r < along ? outer : inner) *= a.layout.shape[r];
   }
   u64 size() const { return outer * inner; }
   u64 element(u64 slice, u64 i) const { return (i / inner * count + slice) * inner + i % inner; }
-  int axis;
   u64 count, outer = 1, inner = 1;
 };
 
