@@ -194,4 +194,5 @@ def _print(lines: list[_Line]) -> None:
         if count := line.estimate.sign_changes:
             say(f"up to {counted(count, 'sample')} of {line.path} near 0 may change the sign ({line.asked})")
         if count := line.estimate.zero_changes:
-            say(f"up to {counted(count, 'sample')} of {line.path} that are 0 may become other numbers ({line.asked})")
+            what = f"up to {counted(count, 'sample')} of {line.path} that are 0 may become other numbers"
+            say(f"{what} ({line.asked}); --keep-zeros of h5stz compress prevents it")
