@@ -283,7 +283,6 @@ void choose_options(Choices& choose, Case& c) {
   if (choose.below(4) == 0) options.append_axis = int(choose.below(uint64_t(c.layout.rank) + 1));
   options.keep_range = choose.below(8) == 0;
   options.keep_zeros = choose.below(8) == 0;
-  if (!options.enhance) options.favour = choose.below(3);
   if (choose.below(8) == 0) options.valid_range[1] = 1 + double(choose.byte());
   if (options.mode == STZ_LOSSLESS) options.bound_used = choose.below(8) == 0;
   switch (choose.below(8)) {
@@ -301,6 +300,7 @@ void choose_options(Choices& choose, Case& c) {
     default:
       break;
   }
+  if (!options.enhance) options.favour = choose.below(3);
 }
 
 }  // namespace

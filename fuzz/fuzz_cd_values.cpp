@@ -4,6 +4,7 @@
 // What is accepted can be read back as the same, also by set_local itself; a chunk of such a dataset is compressed and comes back within
 // its bound. What is refused has a message. No datatype stays open, no memory is kept.
 #include <algorithm>
+#include <iterator>
 
 #include "judge.h"
 #include "stand_in.h"
@@ -151,7 +152,7 @@ void texts(Choices& choose) {
   int32_t dtype = int32_t(choose.below(16));
   for (uint64_t count = choose.below(8); count; count--) {
     const int byte = choose.byte();
-    text += byte < 200 ? keys[byte % 17] : std::string(1, char(choose.byte()));
+    text += byte < 200 ? keys[size_t(byte) % std::size(keys)] : std::string(1, char(choose.byte()));
     text += byte % 5 ? values[choose.below(14)] : std::string(1, char(choose.byte()));
     text += byte % 16 ? "," : "";
   }

@@ -300,7 +300,7 @@ void slab_directory(Choices& choose) {
   for (u64 size : sizes) section += written && size ? size + check_size(size) : 0;
   section += bytes.size();
   available = std::min<u64>(available, bytes.size());
-  for (u64 needed = available; needed; available = needed) {
+  for (u64 needed = 1; needed; available = needed) {
     Bytes front(bytes.begin(), bytes.begin() + std::ptrdiff_t(available));
     front.shrink_to_fit();
     const int code = damage_of([&] { needed = read_slab_directory(front.data(), available, section, sizes.size(), read, begin); });
