@@ -21,7 +21,7 @@ KINDS = [
     pytest.param("h5repack", marks=needs_programs("h5repack")),
 ]
 BRIEF = {"memory": 400, "h5py": 40, "netcdf4": 10, "modes": 40, "h5repack": 2}
-LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 500, "h5repack": 10}
+LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 200, "h5repack": 10}
 #: Programs that rewrite, of each tier: recognition does not ask the allocator, so that some tell whether one disturbs it.
 REWRITING = {
     "fast": dict.fromkeys(allocators.LIBRARIES, 50),

@@ -1,8 +1,8 @@
 // Every allocation of a round trip, of reads of parts, of the filter's callback (rewriting too), of estimates and precision layers, and of
 // the first call of a process fails once, and every thread that is started: with one thread and with three. A call that fails says that
 // memory is short, loses none, and the next one works. Threads are started for large arrays only, which have too many allocations: of these
-// every ninth or so fails. Linked with --wrap (CMakeLists.txt): what libstdc++ allocates counts too, what the C library allocates for
-// itself does not. Prints the number of failed allocations; exits with 1 at the first broken promise.
+// some fail, at growing distances. Linked with --wrap (CMakeLists.txt): what libstdc++ allocates counts too, what the C library allocates
+// for itself does not. Prints the number of failed allocations; exits with 1 at the first broken promise.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -330,15 +330,16 @@ int read_kept(Prepared& p, stz::region::KeptReaders& kept, int file) try {
 // ---------------------------------------------------------------- the promises
 
 long failures_made = 0;
+long step = 1, first = 1, growth = 8;  // which failures are made: first, first + step, ...; sparsely, a part of growth further on each time
 
-// Calls with failure number 1, 2, ... of `kind` until there are no more calls to fail; with `sparse` at growing distances. Where `may_fail`
-// is false the call must succeed.
+// Calls with one failure of `kind` after another until there are no more calls to fail; with `sparse` at growing distances. Where
+// `may_fail` is false the call must succeed.
 void fail_each(const Operation& operation, Failures& kind, bool all_later, bool may_fail, bool sparse = false) {
   const std::string& name = operation.name;
   check(operation.call() == STZ_OK, name, ", without failures");
   stz::drop_kept_memory();  // each call asks for all its memory
   const long live = live_blocks;
-  for (long at = 1;; at += 1 + (sparse ? at / 8 : 0)) {
+  for (long at = sparse ? 1 : first;; at += sparse ? 1 + at / growth : step) {
     kind.arm(at, all_later);
     const int error = operation.call();
     const bool failed = kind.disarm() || error;  // a call may disarm it
@@ -361,7 +362,7 @@ void fail_each(const Operation& operation, Failures& kind, bool all_later, bool 
 
 // The first call of a process makes tables and asks the machine; each failure in a process of its own, so they are sparse too.
 void fail_in_first_call(const Operation& operation) {
-  for (long at = 1;; at += 1 + at / 8) {
+  for (long at = 1;; at += 1 + at / growth) {
     std::fflush(stdout);
     const pid_t child = fork();
     check(child >= 0, "fork");
@@ -474,15 +475,18 @@ int first_calls(const Case& source) try {
 
 }  // namespace
 
-// With an argument: the large array only.
-int main(int argc, char**) {
-  if (argc == 1) {
-    const std::vector<Case> smallest = smallest_cases();
-    for (const size_t number : {1, 5}) fail_in_first_call({smallest[number].name, [&] { return first_calls(smallest[number]); }});
-    for (const Case& each : smallest) fail_everywhere(each, 1, false);
-    for (const size_t number : {1, 5}) fail_everywhere(smallest[number], 3, false);
-    for (const Case& each : decoding_cases()) fail_in_layers(each);
+// With a number n: a fifth of all failures, those of 1 + n % 5, 6 + n % 5, ...
+int main(int argc, char** argv) {
+  if (argc > 1) {
+    step = 5;
+    first = 1 + std::atol(argv[1]) % step;
+    growth = 3;
   }
+  const std::vector<Case> smallest = smallest_cases();
+  for (const size_t number : {1, 5}) fail_in_first_call({smallest[number].name, [&] { return first_calls(smallest[number]); }});
+  for (const Case& each : smallest) fail_everywhere(each, 1, false);
+  for (const size_t number : {1, 5}) fail_everywhere(smallest[number], 3, false);
+  for (const Case& each : decoding_cases()) fail_in_layers(each);
   Case large = make<float>("large", STZ_F32, {40, 64, 64}, STZ_ABSOLUTE, 1e-2, 1000);
   large.options.block = STZ_BLOCK_REGION;
   fail_everywhere(large, 3, true);

@@ -97,9 +97,9 @@ def test_a_sample_of_all_damages(tmp_path, small):
 
 @needs_programs("g++")
 @pytest.mark.slow
-def test_a_third_of_all_damages(tmp_path, small):
-    """Each day another third, for the full set takes minutes. A failure names the stream and the damage."""
-    damage(tmp_path, small, 3, datetime.date.today().toordinal() % 3)
+def test_a_tenth_of_all_damages(tmp_path, small):
+    """Each day another tenth, for the full set takes minutes. A failure names the stream and the damage."""
+    damage(tmp_path, small, 10, datetime.date.today().toordinal() % 10)
 
 
 @needs_programs("g++")
@@ -113,7 +113,7 @@ def test_every_damage(tmp_path, small):
 @pytest.mark.slow
 def test_many_damages_of_golden_streams(tmp_path):
     """A part of them: with each version of the format others are done."""
-    damage(tmp_path, STORED, 59, h5stz.FORMAT_VERSION % 59)
+    damage(tmp_path, STORED, 199, h5stz.FORMAT_VERSION % 199)
 
 
 @needs_programs("g++")
