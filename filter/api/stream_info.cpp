@@ -8,27 +8,30 @@ namespace stz {
 namespace {
 
 struct FormText {
-  const char *alone, *patched;  // for a stream of this form, and for a patched stream with such a base
+  const char *alone, *patched, *repeated;  // for a stream of this form, and for a patched stream and one with repeats, with such a base
 };
+#define STZ_FORM(text) {text, "patched: " text, "repeats: " text}
 
 FormText form_text(const Header& h) {
-  if (h.fields.any()) return {"floating-point fields", "patched: floating-point fields"};
-  if (h.form == Form::raw) return {"raw", "patched: raw"};
-  if (h.form == Form::constant) return {"constant", "patched: constant"};
+  if (h.fields.any()) return STZ_FORM("floating-point fields");
+  if (h.form == Form::raw) return STZ_FORM("raw");
+  if (h.form == Form::constant) return STZ_FORM("constant");
   switch (h.quantizer) {
     case QuantizerKind::uniform:
       if (is_integer(h.layout.dtype)) break;
-      if (h.remainders.present) return {"blocks of numbers with remainders", "patched: blocks of numbers with remainders"};
-      return {"blocks of numbers", "patched: blocks of numbers"};
+      if (h.remainders.present) return STZ_FORM("blocks of numbers with remainders");
+      return STZ_FORM("blocks of numbers");
     case QuantizerKind::ulp:
-      return {"blocks of ULP-space numbers", "patched: blocks of ULP-space numbers"};
+      return STZ_FORM("blocks of ULP-space numbers");
     default:
-      if (h.decimals.any()) return {"blocks of decimals", "patched: blocks of decimals"};
-      if (h.transform == Transform::fixed_point) return {"blocks of fixed-point numbers", "patched: blocks of fixed-point numbers"};
-      if (h.transform == Transform::palette) return {"blocks of ranks in a palette", "patched: blocks of ranks in a palette"};
+      if (h.decimals.any()) return STZ_FORM("blocks of decimals");
+      if (h.transform == Transform::fixed_point) return STZ_FORM("blocks of fixed-point numbers");
+      if (h.transform == Transform::palette) return STZ_FORM("blocks of ranks in a palette");
   }
-  return {"blocks of integers", "patched: blocks of integers"};
+  return STZ_FORM("blocks of integers");
 }
+
+#undef STZ_FORM
 
 // Raw and constant streams must be complete, unless their header has a check of its own.
 void require_plain_stream(const Header& h, const u8* stream, u64 size) {
@@ -99,8 +102,9 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   info.block = h.block;
   info.format_version = h.version;
   info.array_bytes = array_bytes(h.layout);
-  info.form = patched ? form_text(levels).patched : form_text(h).alone;
-  info.patches = i32(h.patches.size());
+  const bool repeats = !h.repeats.empty();
+  info.form = repeats ? form_text(levels).repeated : patched ? form_text(levels).patched : form_text(h).alone;
+  info.patches = repeats ? 0 : i32(h.patches.size());
   info.bound_used = bound_is_used(h);
   info.accumulated_bound = h.accumulated_bound;
   info.content_check = content_check_state(levels, of_levels, size);
@@ -109,6 +113,7 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   fill_layers(h, levels, info);
   info.enhanced = levels.enhancement.any();
   info.relaxed_bound = info.enhanced ? std::max(h.bound, relaxed_bound(levels)) : h.bound;
+  if (repeats) return info;  // a coarse version or a preview of a box needs the whole of others
   if (preview_error(levels) > 0) {
     info.preview_error = preview_error(levels);
     info.preview_bytes = h.base_offset + content_bytes(levels);

@@ -25,14 +25,20 @@ void decode_patched(const Header& h, const u8* stream, size_t size, u8* out, siz
   require_stream_size(h, size);
   verify_inner(h.layout, stream + h.base_offset, size_t(h.base_size));
   decode(stream + h.base_offset, size_t(h.base_size), out, out_size, threads, verification);
-  Buffer<u8> box;
-  for (const Patch& patch : h.patches) {
-    const stz_layout layout = patch_layout(h.layout, patch);
+  Buffer<u8> box, others;
+  for (size_t k = 0; k < h.patches.size(); k++) {
+    const Patch& patch = h.patches[k];
+    const stz_layout layout = patch_layout(h, patch);
     const u64 bytes = array_bytes(layout);
     require(bytes <= out_size, STZ_ERROR_CORRUPT);
     verify_inner(layout, stream + patch.offset, size_t(patch.size));
     box.resize(size_t(bytes));
     decode(stream + patch.offset, size_t(patch.size), box.data(), size_t(bytes), threads, verification);
+    if (!h.repeats.empty()) {
+      others.resize(size_t(bytes));
+      take_box(h.layout, h.repeats[k].source, patch.extent, out, others.data());
+      add_differences(h, h.repeats[k], patch.extent, others.data(), box.data());
+    }
     lay_over(h.layout, patch.origin, patch.extent, patch, box.data(), out);
   }
 }

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/threads.h"
 #include "coding/checksum.h"
+#include "encoder/encode_repeats.h"
 #include "encoder/fields/encode_fields.h"
 #include "encoder/learning.h"
 #include "encoder/plan/effort.h"
@@ -241,7 +242,9 @@ bool must_be_exact(const stz_layout& layout, const stz_options& o) {
   return o.mode == STZ_LOSSLESS || o.bound == 0 || (is_integer(layout.dtype) && o.integers != STZ_INTEGERS_BOUNDED);
 }
 
-Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
+namespace {
+
+Bytes encode_usually(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
   Header h = header_of(layout, options);
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
@@ -263,6 +266,18 @@ Bytes encode(const stz_layout& layout, const u8* data, const stz_options& option
                                  return best;
                                })
       .bytes;
+}
+
+}  // namespace
+
+Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
+  Bytes usual = encode_usually(layout, data, options, unknown_bits);
+  if (!unknown_bits.empty()) return usual;
+  const auto others = [](const stz_layout& of_part, const u8* part, const stz_options& of) {
+    return encode_usually(of_part, part, of, {});
+  };
+  Bytes repeated = stream_with_repeats(layout, data, options, usual.size(), others);
+  return repeated.empty() ? usual : repeated;
 }
 
 ValueRange range_with_enhancement(const stz_layout& layout, const u8* data, const stz_options& options) {

@@ -73,6 +73,10 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
       require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
       read_slice_grids(payload, h, h.slices);
       break;
+    case tag_repeats:
+      require(h.form == Form::patched, STZ_ERROR_CORRUPT);
+      read_repeats(payload, h, h.repeats);
+      break;
     default:
       if (tag % 2) throw UnknownRecord(tag);
       return;  // a descriptive record of a later version
@@ -110,6 +114,7 @@ Bytes write_extensions(const Header& h) {
   if (h.form == Form::blocks && h.remainders.present) put_record(records, tag_remainders, write_remainders(h.remainders));
   if (h.form == Form::blocks && h.decimals.any()) put_record(records, tag_decimals, write_decimals(h.decimals));
   if (h.form == Form::blocks && h.slices.any()) put_record(records, tag_slice_grids, write_slice_grids(h.slices));
+  if (!h.repeats.empty()) put_record(records, tag_repeats, write_repeats(h));
   Bytes out;
   if (records.empty()) return out;
   put_varint(out, records.size());

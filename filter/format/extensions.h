@@ -24,6 +24,7 @@ enum ExtensionTag : u64 {
   tag_remainders = 13,        // remainders.h; form blocks
   tag_decimals = 15,          // decimals.h; form blocks
   tag_slice_grids = 17,       // slice_grids.h; form blocks
+  tag_repeats = 19,           // repeats.h; form patched
 };
 
 // Calls f(tag, payload) for every record. Fails unless tags increase strictly and the last record ends with the bytes.

@@ -311,6 +311,7 @@ Header read_header(const u8* data, size_t size) {
   if (h.form == Form::patched) read_patch_table(table, h, true);
   h.size = in.consumed();
   if (h.form == Form::patched) set_patch_offsets(h);
+  require_repeats(h);
   return h;
 }
 

@@ -11,6 +11,7 @@
 #include "format/layers.h"
 #include "format/patches.h"
 #include "format/remainders.h"
+#include "format/repeats.h"
 #include "format/slice_grids.h"
 #include "format/value_range.h"
 #include "grid/grid.h"
@@ -72,6 +73,7 @@ struct Header {
   std::vector<u64> remainder;   // sizes of the sections of remainders, as `section`
   // form patched
   std::vector<Patch> patches;
+  std::vector<Repeat> repeats;         // none: patches were written again; else one for each
   u64 base_offset = 0, base_size = 0;  // of the stream of the base
   size_t size = 0;                     // bytes of the header with its checksum
 };
@@ -101,7 +103,8 @@ Hierarchy hierarchy_of(const Header& h);
 // Whether the elements may differ from the compressed ones. They have then used their bound and must not be quantized again. Raw and
 // constant streams and palettes are lossless in every mode.
 inline bool bound_is_used(const Header& h) {
-  return h.bound_used || h.form == Form::patched || (h.form == Form::blocks && h.mode != STZ_LOSSLESS && h.transform != Transform::palette);
+  return h.bound_used || (h.form == Form::patched && h.repeats.empty()) ||
+         (h.form == Form::blocks && h.mode != STZ_LOSSLESS && h.transform != Transform::palette);
 }
 // The bound in units of samples: octaves if the transform is logarithmic. Samples that are rounded to integers may miss the bound by less
 // than a half.

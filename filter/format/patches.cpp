@@ -109,6 +109,13 @@ void require_inner_stream(const Header& inner, const stz_layout& expected) {
           STZ_ERROR_CORRUPT);
 }
 
+void take_box(const stz_layout& array, const u64* origin, const u64* extent, const u8* elements, u8* box) {
+  const size_t element = element_size(array.dtype);
+  for_box_rows(array, origin, extent, [&](u64 in_array, u64 in_box, u64 count) {
+    memcpy(box + in_box * element, elements + in_array * element, count * element);
+  });
+}
+
 void lay_over(const stz_layout& array, const u64* origin, const u64* extent, const Patch& patch, const u8* elements, u8* out) {
   const size_t element = element_size(array.dtype), width = component_size(array.dtype);
   if (!patch.transparent) {

@@ -35,6 +35,8 @@ stz_layout patch_layout(const stz_layout& array, const Patch& patch);
 // Fails unless `inner`, the header of a patch or of the base, has this layout and is not itself patched.
 void require_inner_stream(const Header& inner, const stz_layout& expected);
 
+// Copies the elements of a box of an array.
+void take_box(const stz_layout& array, const u64* origin, const u64* extent, const u8* elements, u8* box);
 // Copies the elements of a patch, or of a part of it, into a box of an array. Transparent elements leave what is there.
 void lay_over(const stz_layout& array, const u64* origin, const u64* extent, const Patch& patch, const u8* elements, u8* out);
 

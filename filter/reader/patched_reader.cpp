@@ -7,16 +7,25 @@
 namespace stz {
 namespace {
 
+double elements_of(const u64* extent, int rank) {
+  double elements = 1;
+  for (int r = 0; r < rank; r++) elements *= double(extent[r]);
+  return elements;
+}
+
+}  // namespace
+
 // The part of a request that lies in a patch: elements first[r] + i, i < count[r], of the request along axis r. In the patch they begin at
 // start[r].
-struct Overlap {
+struct PatchedReader::Overlap {
   u64 first[STZ_MAX_RANK], count[STZ_MAX_RANK], start[STZ_MAX_RANK];
   u64 elements = 1;
   bool everything = true;  // the whole request lies in the patch
 };
 
 // Returns false if the request does not intersect the patch. The request must not be empty.
-bool overlaps(const Patch& patch, int rank, const Request& request, Overlap& overlap) {
+bool PatchedReader::overlaps(const Patch& patch, const Request& request, Overlap& overlap) const {
+  const int rank = header_.layout.rank;
   overlap = {};
   for (int r = 0; r < rank; r++) {
     const u64 low = patch.origin[r], high = low + patch.extent[r], start = request.start[r], step = request.step_of(r);
@@ -31,14 +40,6 @@ bool overlaps(const Patch& patch, int rank, const Request& request, Overlap& ove
   }
   return true;
 }
-
-double elements_of(const u64* extent, int rank) {
-  double elements = 1;
-  for (int r = 0; r < rank; r++) elements *= double(extent[r]);
-  return elements;
-}
-
-}  // namespace
 
 PatchedReader::PatchedReader(Source& source, Header header, u64 cache_bytes)
     : source_(source), header_(std::move(header)), limit_(cache_bytes), patches_(header_.patches.size()) {
@@ -56,36 +57,50 @@ PatchedReader::PatchedReader(Source& source, Header header, u64 cache_bytes)
 
 void PatchedReader::read(const Request& request, u8* out, int threads, DamageReport* report) {
   if (requested_elements(header_.layout, request) == 0) return;
+  read_below(header_.patches.size(), request, out, threads, report);
+}
+
+// Reads what the base and the first `patches` patches make.
+void PatchedReader::read_below(size_t patches, const Request& request, u8* out, int threads, DamageReport* report) {
   bool base_is_visible;
-  const std::vector<size_t> visible = visible_patches(request, base_is_visible);
-  if (base_is_visible) base_->read(request, out, threads, report);
+  const std::vector<size_t> visible = visible_patches(patches, request, base_is_visible);
+  if (base_is_visible) base_->read(has_repeats() ? Request{request.start, request.count, request.step} : request, out, threads, report);
   for (size_t v = visible.size(); v-- > 0;) read_patch(visible[v], request, out, threads, report);
 }
 
 std::vector<ByteRange> PatchedReader::plan(const Request& request) {
   if (requested_elements(header_.layout, request) == 0) return {};
-  bool base_is_visible;
-  const std::vector<size_t> visible = visible_patches(request, base_is_visible);
   std::vector<ByteRange> ranges;
-  if (base_is_visible) ranges = base_->plan(request);
-  for (const size_t k : visible) {
-    Overlap overlap;
-    overlaps(header_.patches[k], header_.layout.rank, request, overlap);
-    with_patch(k, [&](StreamReader& patch) {
-      const std::vector<ByteRange> more = patch.plan({overlap.start, overlap.count, request.step});
-      ranges.insert(ranges.end(), more.begin(), more.end());
-    });
-  }
+  plan_below(header_.patches.size(), request, ranges);
   return source_.not_peeked(merged(std::move(ranges), 0));  // a patch's reader may have kept bytes of the next patch
 }
 
-// The patches that intersect a request, newest first. Patches beneath one that replaces the whole request are left out.
-std::vector<size_t> PatchedReader::visible_patches(const Request& request, bool& base_is_visible) const {
+// Adds the ranges that read_below() would fetch.
+void PatchedReader::plan_below(size_t patches, const Request& request, std::vector<ByteRange>& ranges) {
+  const auto add = [&](const std::vector<ByteRange>& more) { ranges.insert(ranges.end(), more.begin(), more.end()); };
+  bool base_is_visible;
+  const std::vector<size_t> visible = visible_patches(patches, request, base_is_visible);
+  if (base_is_visible) add(base_->plan(has_repeats() ? Request{request.start, request.count, request.step} : request));
+  for (const size_t k : visible) {
+    Overlap overlap;
+    overlaps(header_.patches[k], request, overlap);
+    with_patch(k, [&](StreamReader& patch) { add(patch.plan({overlap.start, overlap.count, request.step})); });
+    if (has_repeats()) {
+      u64 start[STZ_MAX_RANK];
+      others_of(k, overlap.start, overlap.count, request.step, start);
+      plan_below(k, {start, overlap.count, request.step}, ranges);
+    }
+  }
+}
+
+// Of the first `patches` patches those that intersect a request, newest first. Patches beneath one that replaces the whole request are left
+// out.
+std::vector<size_t> PatchedReader::visible_patches(size_t patches, const Request& request, bool& base_is_visible) const {
   std::vector<size_t> visible;
   base_is_visible = true;
-  for (size_t k = header_.patches.size(); k-- > 0 && base_is_visible;) {
+  for (size_t k = patches; k-- > 0 && base_is_visible;) {
     Overlap overlap;
-    if (!overlaps(header_.patches[k], header_.layout.rank, request, overlap)) continue;
+    if (!overlaps(header_.patches[k], request, overlap)) continue;
     visible.push_back(k);
     base_is_visible = !overlap.everything || header_.patches[k].transparent;
   }
@@ -106,7 +121,7 @@ void PatchedReader::with_patch(size_t k, F use) {
     if (!p.reader) {
       SourcePart part(source_, patch.offset, patch.size);
       Header header = peek_header(part);
-      require_inner_stream(header, patch_layout(header_.layout, patch));
+      require_inner_stream(header, patch_layout(header_, patch));
       require(stream_bytes(header) == patch.size, STZ_ERROR_CORRUPT);
       p.reader = std::make_unique<StreamReader>(part, std::move(header), may_keep);
       p.blocks_present = p.reader->blocks_present();
@@ -125,7 +140,8 @@ void PatchedReader::read_patch(size_t k, const Request& request, u8* out, int th
   const Patch& patch = header_.patches[k];
   const size_t element = element_size(header_.layout.dtype);
   Overlap overlap;
-  overlaps(patch, header_.layout.rank, request, overlap);
+  overlaps(patch, request, overlap);
+  if (has_repeats()) return read_repeat(k, overlap, request, out, threads, report);
   const bool direct = overlap.everything && !patch.transparent && !report;
   Buffer<u8> samples(direct ? 0 : size_t(overlap.elements * element));
   const Request of_patch{overlap.start, overlap.count, request.step};
@@ -144,6 +160,39 @@ void PatchedReader::read_patch(size_t k, const Request& request, u8* out, int th
   stz_layout requested = header_.layout;
   std::copy(request.count, request.count + requested.rank, requested.shape);
   lay_over(requested, overlap.first, overlap.count, patch, samples.data(), out);
+}
+
+// The same for a patch of differences.
+void PatchedReader::read_repeat(size_t k, const Overlap& overlap, const Request& request, u8* out, int threads, DamageReport* report) {
+  const Patch& patch = header_.patches[k];
+  const size_t bytes = size_t(overlap.elements * element_size(header_.layout.dtype));
+  Buffer<u8> others(bytes), samples(bytes);
+  u64 start[STZ_MAX_RANK];
+  others_of(k, overlap.start, overlap.count, request.step, start);
+  const Request of_patch{overlap.start, overlap.count, request.step}, of_others{start, overlap.count, request.step};
+  DamageReport found(header_.layout, of_patch);
+  try {
+    read_below(k, of_others, others.data(), threads, nullptr);
+    with_patch(k, [&](StreamReader& reader) { reader.read(of_patch, samples.data(), threads, nullptr); });
+    add_differences(header_, header_.repeats[k], overlap.count, others.data(), samples.data());
+  } catch (const Failure& failure) {
+    if (!report || !is_damage(failure.code)) throw;
+    found.lose_all(found.note(failure.code, -1, no_block));
+  }
+  if (report) return report->lay_over(found, int(k), overlap.first, overlap.count, patch, samples.data(), out);
+  stz_layout requested = header_.layout;
+  std::copy(request.count, request.count + requested.rank, requested.shape);
+  lay_over(requested, overlap.first, overlap.count, patch, samples.data(), out);
+}
+
+// Where the other box of a part of a patch begins in the array: elements from[r] + i * step[r], i < count[r], of the patch.
+void PatchedReader::others_of(size_t k, const u64* from, const u64* count, const u64* step, u64* start) const {
+  const Patch& patch = header_.patches[k];
+  const Repeat& repeat = header_.repeats[k];
+  for (int r = 0; r < header_.layout.rank; r++) {
+    const u64 last = from[r] + (count[r] - 1) * (step ? step[r] : 1);
+    start[r] = repeat.source[r] + (repeat.mirrored >> r & 1 ? patch.extent[r] - 1 - last : from[r]);
+  }
 }
 
 u64 PatchedReader::cached_bytes() const {

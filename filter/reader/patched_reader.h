@@ -27,10 +27,19 @@ class PatchedReader : public ArrayReader {
     u64 blocks_present = 0;  // known since the patch was first opened
   };
 
-  std::vector<size_t> visible_patches(const Request& request, bool& base_is_visible) const;
+  struct Overlap;
+
+  // Patches are differences from other boxes (format/repeats.h). A read then reads these boxes too, from what lies below.
+  bool has_repeats() const { return !header_.repeats.empty(); }
+  bool overlaps(const Patch& patch, const Request& request, Overlap& overlap) const;
+  void read_below(size_t patches, const Request& request, u8* out, int threads, DamageReport* report);
+  void plan_below(size_t patches, const Request& request, std::vector<ByteRange>& ranges);
+  std::vector<size_t> visible_patches(size_t patches, const Request& request, bool& base_is_visible) const;
   template <class F>
   void with_patch(size_t k, F use);
   void read_patch(size_t k, const Request& request, u8* out, int threads, DamageReport* report);
+  void read_repeat(size_t k, const Overlap& overlap, const Request& request, u8* out, int threads, DamageReport* report);
+  void others_of(size_t k, const u64* from, const u64* count, const u64* step, u64* start) const;
   u64 share(const u64* extent) const;
 
   Source& source_;

@@ -258,6 +258,17 @@ def _packed_slices(source, count, real):
     return _with_exceptions(source, numbers), [float(scale.min()) / 2, float(scale.max())]
 
 
+def _repeated(source, count, real):
+    """Numbers that come again, backwards or not, with the other sign or not, nearly or not."""
+    half = _walk(source, count // 2, source.pick([1, 300])) + source.numbers.normal(size=count // 2)
+    again = (half[::-1] if source.chance(0.5) else half) * source.pick([1, 1, -1])
+    first = source.numbers.normal(size=count - 2 * len(half))
+    numbers = cases.rounded(np.concatenate([first, half, again]), real)
+    near = source.pick([0, 0, 1, 50])
+    off = source.numbers.integers(-near, near + 1, count)
+    return _with_exceptions(source, np.where(off > 0, np.nextafter(numbers, real.type(np.inf)), numbers)), [1e-3, 1.0]
+
+
 def _at_the_limits(source, count, real):
     """Integers next to the smallest and largest of their type."""
     low, high = cases.limits(real)
@@ -281,6 +292,7 @@ FLOAT_PATTERNS = {
     "between codes": _between_codes,
     "short decimals": _short_decimals,
     "packed slices": _packed_slices,
+    "repeated": _repeated,
 }
 INTEGER_PATTERNS = {"at the limits": _at_the_limits, "random bits": _random_bits, "between codes": _between_codes}
 

@@ -145,6 +145,7 @@ def cases():
         | remainder_cases()
         | decimal_cases()
         | slice_cases()
+        | repeat_cases()
         | short_float_cases()
         | range_cases()
     )
@@ -467,4 +468,24 @@ def slice_cases():
         "slices_regions": (packed((8, 20, 31, 4), "<f4"), {"block": "region", **exact}),
         "slices_masked": (masked, {"fill_value": -9999.0, **exact}),
         "slices_along_another_axis": (np.ascontiguousarray(many.transpose(1, 0, 2)), exact),
+    }
+
+
+def repeat_cases():
+    """Arrays whose parts nearly repeat others: {name: (array, options)}."""
+    exact = {"lossless": True}
+    quarter = (waves((16, 32, 16), 30) - 1000 + noise(8192, 3).reshape(16, 32, 16) / 1024).astype("f4")
+    half = np.concatenate([quarter, quarter[::-1]])
+    both = np.concatenate([half, half[:, ::-1]], axis=1)
+    near = (both.view("u4") + (noise(both.size, 4) % 5 == 0).reshape(both.shape).astype("u4")).view("f4")
+    near[3:5, 7:9, 2] = np.nan
+    wave = waves((4, 4500), 40) - 1000 + noise(18000, 5).reshape(4, 4500) / 1024
+    odd = np.concatenate([wave, -wave[:, ::-1]], axis=1).astype(">f8")
+    line = (waves((11000,), 40) - 1000 + noise(11000, 6) / 1024).astype("f4")
+    again = np.concatenate([line, line[:500], line, line])
+    again[9000:9100] = again[25000:25010] = -7
+    return {
+        "repeats_mirrored": (near, exact),
+        "repeats_negated": (odd, {"block": "region", **exact}),
+        "repeats_in_a_row": (again, {"fill_value": -7.0, **exact}),
     }

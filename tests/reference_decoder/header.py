@@ -25,6 +25,7 @@ from reference_decoder.hierarchy import (
 from reference_decoder.layers import Layers, read_layer_errors, read_layers, require_layers
 from reference_decoder.palette import MOST_VALUES
 from reference_decoder.remainders import Remainders, read_remainders, require_remainders
+from reference_decoder.repeats import read_repeats, require_repeats
 from reference_decoder.short_floats import FLOATS, Floats
 from reference_decoder.slices import SliceGrids, read_slices, require_slices
 from reference_decoder.value_range import Range, read_range
@@ -34,7 +35,7 @@ RAW, CONSTANT, BLOCKS, PATCHED = range(4)
 LAYERS, TRAILER_SIZE, CONTENT_CHECK, AXIS_MAP = 1, 2, 4, 5
 ACCUMULATED_BOUND, VALUE_RANGE, BOUND_USED, ENHANCEMENT = range(6, 10)
 LAYER_ERRORS, FIELDS, EXACT_SIZE, REMAINDERS, DECIMALS = 10, 11, 12, 13, 15
-SLICES = 17
+SLICES, REPEATS = 17, 19
 LARGEST_HEADER, MOST_PATCHES, MOST_PATCHED_ELEMENTS = 32768, 4096, 16
 TRANSPARENT = 1
 UNIFORM, INTEGER, ULP = range(3)
@@ -113,6 +114,7 @@ class Header:
     remainders: Remainders | None = None
     remainder_sizes: list = field(default_factory=list)
     patches: list = field(default_factory=list)
+    repeats: list = field(default_factory=list)  # one for each patch, or none
     base_size: int = 0
     base_offset: int = 0
 
@@ -194,6 +196,8 @@ def read_header(stream):
     header.size = reader.at
     header.base_offset = header.size + sum(patch.size for patch in header.patches)
     require(header.base_offset + header.base_size < 2**64, "sizes of patches")
+    if header.repeats:
+        require_repeats(header)
     return header
 
 
@@ -259,6 +263,9 @@ def read_record(tag, payload, header):
     elif tag == SLICES:
         require(header.form == BLOCKS, "slices: form")
         header.slices = read_slices(payload, header.shape)
+    elif tag == REPEATS:
+        require(header.form == PATCHED, "repeats: form")
+        header.repeats = read_repeats(payload, header.shape)
     elif tag == FIELDS:
         require(header.form == RAW and math.prod(header.shape) > 0, "fields: form")
         header.fields = read_fields(payload, header.component)

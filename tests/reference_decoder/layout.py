@@ -1,5 +1,6 @@
 """Layout: the parts of a stream put together."""
 
+import itertools
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from reference_decoder.fields import decode_fields
 from reference_decoder.header import BLOCKS, CONSTANT, PALETTE, PATCHED, read_header
 from reference_decoder.palette import read_palette
 from reference_decoder.remainders import add_remainders
+from reference_decoder.repeats import elements_of
 from reference_decoder.sections import Sections
 from reference_decoder.value_range import within
 
@@ -57,16 +59,13 @@ def decode_blocks(header, data, trailer, max_error):
     return whole
 
 
-def decode_inside(header, stream, shape, verify, max_error):
-    """The array of the base or of a patch of a patched stream."""
+def decode_inside(header, stream, shape, verify, max_error, *, differences=False):
+    """The array of the base or of a patch of a patched stream; `differences`: of signed integers of the same width."""
     inner = read_header(stream)
     require(inner.form != PATCHED, "a patched stream in a patched one")
-    same_type = (inner.component, inner.floats, inner.parts, inner.byte_order) == (
-        header.component,
-        header.floats,
-        header.parts,
-        header.byte_order,
-    )
+    component, floats = (np.dtype(f"i{header.component.itemsize}"), None) if differences else (header.component, header.floats)
+    expected = component, floats, header.parts, header.byte_order
+    same_type = (inner.component, inner.floats, inner.parts, inner.byte_order) == expected
     require(same_type and inner.shape == shape, "a patched stream of several types or shapes")
     return decode(stream, verify, max_error)
 
@@ -80,9 +79,12 @@ def decode_patched(header, stream, verify, max_error):
     whole = decode_inside(header, stream[header.base_offset :], header.shape, verify, max_error).copy()
     word = np.dtype(f"u{header.component.itemsize}").newbyteorder(header.byte_order)
     words = np.frombuffer(whole.data, word).reshape(*header.shape, header.parts)  # of `whole` itself
-    for patch in header.patches:
-        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify, max_error)
+    for patch, repeat in itertools.zip_longest(header.patches, header.repeats):
+        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify, max_error, differences=bool(repeat))
         new = np.frombuffer(box.tobytes(), word).reshape(*patch.extent, header.parts)
+        if repeat:
+            native = word.newbyteorder("=")
+            new = elements_of(repeat, patch.extent, words[..., 0].astype(native), new[..., 0].astype(native))[..., None]
         below = words[ranges(patch.origin, [at + size for at, size in zip(patch.origin, patch.extent, strict=True)])]
         transparent = False if patch.pattern is None else (new == patch.pattern).all(axis=-1, keepdims=True)
         np.copyto(below, new, where=np.logical_not(transparent))

@@ -104,7 +104,7 @@ FEATURES = {
             "64-bit integers, f32, integer, palette",
         ],
     },
-    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17)},
+    ("Extension records", "tag"): {str(tag): [f"record {tag}"] for tag in (1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 19)},
     ("Range of values", "bytes"): {"ends": ["record 7"], "lower end": ["record 7"], "upper end": ["record 7"]},
     ("Decimals", "bytes"): {
         "kind of decimals": ["decimals of kind 1", "decimals of kind 2"],
@@ -115,6 +115,10 @@ FEATURES = {
         "axis of slices": ["slices along axis 0", "slices along axis other"],
         "origin, delta of a slice": ["record 17"],
         "first": ["record 17"],
+    },
+    ("Repeats", "bytes"): {
+        "source": ["repeat"],
+        "mirrored and negated": ["repeat", "repeat, mirrored", "repeat, mirrored, negated"],
     },
     ("Patched form", "bytes"): {
         "number of patches": ["patch", "several patches"],

@@ -44,7 +44,7 @@ def with_byte(stream, place, value):
 
 
 def odd_records():
-    return [extended(stream, record(tag, b"x")) for stream in FORMS.values() for tag in (3, 19, 21, 4711, 2**63 + 1)]
+    return [extended(stream, record(tag, b"x")) for stream in FORMS.values() for tag in (3, 21, 23, 4711, 2**63 + 1)]
 
 
 def even_records():
@@ -101,6 +101,7 @@ KNOWN = {
     "critical record 13",
     "critical record 15",
     "critical record 17",
+    "critical record 19",
     "dtypes 14, 15 and 16",
 }
 

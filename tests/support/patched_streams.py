@@ -10,7 +10,7 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
-from reference_decoder.header import DECIMALS, ENHANCEMENT, FIELDS, LAYER_ERRORS, LAYERS, REMAINDERS, SLICES, for_records
+from reference_decoder.header import DECIMALS, ENHANCEMENT, FIELDS, LAYER_ERRORS, LAYERS, REMAINDERS, REPEATS, SLICES, for_records
 from support import cases
 from support.stream_bytes import varint, with_crc
 
@@ -171,6 +171,54 @@ def random_patched(rng, shape, dtype, count):
         stream = ordinary(rng, extent, dtype) if pattern is None else with_pattern(rng, extent, dtype, pattern)
         patches.append(Patch(origin, extent, stream, pattern))
     return compose(base, patches), composed(base, patches)
+
+
+def places(numbers):
+    """Signed words of floating-point numbers in their order."""
+    bits = words(numbers)[..., 0]
+    signed = bits.view(f"i{bits.dtype.itemsize}")
+    return np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
+
+
+def repeats_record(repeats):
+    """The record of (source, mirrored, negated), one for each patch; `mirrored`: whether along each axis."""
+    payload = b""
+    for source, mirrored, negated in repeats:
+        flags = sum(int(mirror) << 1 + axis for axis, mirror in enumerate(mirrored)) | int(negated)
+        payload += b"".join(map(varint, source)) + varint(flags)
+    return record(REPEATS, payload)
+
+
+def random_repeats(rng, shape, dtype, count):
+    """(stream, array) of a base and up to `count` boxes that are differences from others; None if there is no room for any."""
+    base = ordinary(rng, shape, dtype)
+    while read_header(base).mode != 0:
+        base = ordinary(rng, shape, dtype)
+    array = h5stz.decompress(base)
+    taken, patches, repeats = np.zeros(shape, bool), [], []
+    for _ in range(20 * count):
+        origin, extent = box(rng, shape)
+        source = tuple(int(rng.integers(0, n - e + 1)) for n, e in zip(shape, extent, strict=True))
+        window, other = (tuple(slice(a, a + e) for a, e in zip(at, extent, strict=True)) for at in (origin, source))
+        of_both = np.zeros(shape, int)
+        of_both[window] += 1
+        of_both[other] += 1
+        if len(patches) == count or of_both.max() > 1 or taken[window].any():
+            continue
+        taken[window] = True
+        mirrored, negated = rng.random(len(shape)) < 0.5, rng.random() < 0.3
+        others = array[other][tuple(slice(None, None, -1 if mirror else 1) for mirror in mirrored)]
+        near = places(-others if negated else others)
+        differences = rng.integers(-3, 4, extent) * int(rng.integers(0, 2**16 if rng.random() < 0.2 else 2))
+        signed = near + differences.astype(near.dtype)  # which wraps around
+        bits = np.where(signed < 0, signed ^ np.iinfo(signed.dtype).max, signed)
+        array[window] = bits.astype(f"{array.dtype.str[0]}i{array.dtype.itemsize}").view(array.dtype)
+        integers = differences.astype(f"{array.dtype.str[0]}i{array.dtype.itemsize}")
+        patches.append(Patch(origin, extent, h5stz.compress(integers, lossless=True, fill_value=False)))
+        repeats.append((source, mirrored, negated))
+    if not patches:
+        return None
+    return compose(base, patches, records=repeats_record(repeats)), array
 
 
 def with_wrong_check(stream):

@@ -103,6 +103,8 @@ def _of_header(found, stream, add):
         add("patch" if one.pattern is None else "transparent patch")
     if len(found.patches) > 1:
         add("several patches")
+    for one in found.repeats:
+        add(f"repeat{', mirrored' if any(one.mirrored) else ''}{', negated' if one.negated else ''}")
     if found.form == header.BLOCKS:
         _of_blocks(found, add)
     return found
