@@ -118,7 +118,9 @@ def test_every_part_has_the_bits_of_the_array(name, tmp_path):
     boxes.read_through_all_sources(tmp_path, stream, array, [boxes.random_request(rng, array.shape) for _ in range(5)])
 
 
-@pytest.mark.parametrize("options", [{"block": "region"}, {"effort": 1}, {"effort": 9}, {"content_check": True}, {"keep_zeros": True}])
+@pytest.mark.parametrize(
+    "options", [{"block": "region"}, {"effort": 1}, {"effort": 9}, {"content_check": True}, {"keep_zeros": True}]
+)
 def test_with_other_options(options):
     array = nearly(SYMMETRIC["a two-fold axis"](rough((20, 33, 60))))
     assert share(array, **options)[1]

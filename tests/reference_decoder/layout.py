@@ -80,7 +80,9 @@ def decode_patched(header, stream, verify, max_error):
     word = np.dtype(f"u{header.component.itemsize}").newbyteorder(header.byte_order)
     words = np.frombuffer(whole.data, word).reshape(*header.shape, header.parts)  # of `whole` itself
     for patch, repeat in itertools.zip_longest(header.patches, header.repeats):
-        box = decode_inside(header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify, max_error, differences=bool(repeat))
+        box = decode_inside(
+            header, stream[patch.offset : patch.offset + patch.size], patch.extent, verify, max_error, differences=bool(repeat)
+        )
         new = np.frombuffer(box.tobytes(), word).reshape(*patch.extent, header.parts)
         if repeat:
             native = word.newbyteorder("=")

@@ -12,7 +12,7 @@ MOST_REPEATS = 8
 
 @dataclass(frozen=True)
 class Repeat:
-    """Where a patch comes from: the lowest corner of another box, the axes along which that is mirrored, whether it is negated."""
+    """Where a patch comes from: the lowest corner of another box, whether that is mirrored along each axis, and negated."""
 
     source: list
     mirrored: list

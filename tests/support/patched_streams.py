@@ -10,7 +10,17 @@ import numpy as np
 import h5stz
 from reference_decoder import read_header
 from reference_decoder.conventions import Reader
-from reference_decoder.header import DECIMALS, ENHANCEMENT, FIELDS, LAYER_ERRORS, LAYERS, REMAINDERS, REPEATS, SLICES, for_records
+from reference_decoder.header import (
+    DECIMALS,
+    ENHANCEMENT,
+    FIELDS,
+    LAYER_ERRORS,
+    LAYERS,
+    REMAINDERS,
+    REPEATS,
+    SLICES,
+    for_records,
+)
 from support import cases
 from support.stream_bytes import varint, with_crc
 
