@@ -12,7 +12,8 @@
 
 namespace stz {
 
-SlabDecoder::SlabDecoder(const Header& h) : number_bits_(8 * int(component_size(h.layout.dtype))), zeros_(h.remainders.zeros) {
+SlabDecoder::SlabDecoder(const Header& h)
+    : number_bits_(8 * int(component_size(h.layout.dtype))), zeros_(h.remainders.zeros), gap_bits_(h.remainders.gap_bits) {
   const RemainderWidths w(h);
   form_ = {h.remainders.step, 1 / h.remainders.step, w.mantissa, w.zero_bits, w.exponent_of_step, w.all_ones, w.fill, w.has_fill};
 }
@@ -59,11 +60,12 @@ u64 SlabDecoder::take_small() {
   require(at_ <= 8 * size_, STZ_ERROR_CORRUPT);
   if (zeros_ == Zeros::all || (zeros_ == Zeros::marked && take(1))) return 0;
   const u64 sign = take(1) << (number_bits_ - 1);
-  int gap = 0;
+  u64 gap = 0;
   while (gap < longest_gap && !take(1)) gap++;
   if (gap == longest_gap) return sign | take(number_bits_ - 1);
-  require(form_.exponent_of_step > u64(gap) + 1, STZ_ERROR_CORRUPT);
-  return sign | (form_.exponent_of_step - 1 - u64(gap)) << form_.mantissa | take(form_.mantissa - form_.zero_bits) << form_.zero_bits;
+  gap = gap << gap_bits_ | take(gap_bits_);
+  require(form_.exponent_of_step > gap + 1, STZ_ERROR_CORRUPT);
+  return sign | (form_.exponent_of_step - 1 - gap) << form_.mantissa | take(form_.mantissa - form_.zero_bits) << form_.zero_bits;
 }
 
 void SlabDecoder::require_end() const { require((at_ + 7) / 8 == size_, STZ_ERROR_CORRUPT); }

@@ -34,6 +34,7 @@ class SlabDecoder {
   RemainderForm form_;
   int number_bits_;
   Zeros zeros_;
+  int gap_bits_;
   const u8* slab_ = nullptr;
   u64 size_ = 0, at_ = 0;  // bytes; bits
   std::vector<u32> small_of_row_;

@@ -14,7 +14,8 @@ namespace {
 // Writes the remainders of slabs.
 class SlabEncoder {
  public:
-  SlabEncoder(const Array& a, const Header& h) : a_(a), w_(h), zeros_(h.remainders.zeros), order_(h), valid_(valid_elements(h)) {}
+  SlabEncoder(const Array& a, const Header& h)
+      : a_(a), w_(h), zeros_(h.remainders.zeros), gap_bits_(h.remainders.gap_bits), order_(h), valid_(valid_elements(h)) {}
 
   // The bytes of a slab and their check. `row`: the number of the first sample of the level's row, and the distance of its samples.
   template <class Rows>
@@ -51,12 +52,13 @@ class SlabEncoder {
       }
       fields.put(bits >> (w_.number - 1), 1);
       const u64 exponent = w_.exponent(bits), gap = w_.exponent_of_step - 1 - exponent;
-      if (exponent == 0 || gap >= u64(longest_gap)) {
+      if (exponent == 0 || gap >> gap_bits_ >= u64(longest_gap)) {
         fields.put(0, longest_gap);
         fields.put_long(bits & low_bits(w_.number - 1), w_.number - 1);
         return;
       }
-      fields.put(u64(1) << gap, int(gap) + 1);
+      fields.put(u64(1) << (gap >> gap_bits_), int(gap >> gap_bits_) + 1);
+      fields.put(gap & low_bits(gap_bits_), gap_bits_);
       fields.put_long(bits >> w_.zero_bits & low_bits(w_.mantissa - w_.zero_bits), w_.mantissa - w_.zero_bits);
     });
   }
@@ -64,6 +66,7 @@ class SlabEncoder {
   const Array& a_;
   const RemainderWidths w_;
   const Zeros zeros_;
+  const int gap_bits_;
   const SampleOrder order_;
   const u64 valid_;
 };

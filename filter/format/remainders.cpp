@@ -60,16 +60,17 @@ u64 most_slabs(u64 section) { return std::max<u64>(u64(1) << 22, 256 * section);
 double preview_error(const Header& h) { return h.remainders.present && earlier_error(h) == 0 ? 1.5 * h.remainders.step : 0; }
 
 Bytes write_remainders(const Remainders& r) {
-  Bytes payload{u8(r.zeros), u8(r.zero_bits)};
+  Bytes payload{u8(u8(r.zeros) | r.gap_bits << 2), u8(r.zero_bits)};
   put_double(payload, r.step);
   return payload;
 }
 
 void read_remainders(ByteReader& payload, Remainders& r) {
-  const u8 zeros = payload.get<u8>();
-  require(zeros <= u8(Zeros::all), STZ_ERROR_CORRUPT);
+  const u8 small = payload.get<u8>(), zeros = small & 3;
+  require(zeros <= u8(Zeros::all) && small >> 2 <= most_gap_bits, STZ_ERROR_CORRUPT);
   r.present = true;
   r.zeros = Zeros(zeros);
+  r.gap_bits = small >> 2;
   r.zero_bits = payload.get<u8>();
   r.step = payload.get_double();
 }

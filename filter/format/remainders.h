@@ -25,13 +25,15 @@ struct Remainders {
   bool present = false;
   double step = 0;  // S
   Zeros zeros = Zeros::as_others;
+  int gap_bits = 0;   // low bits of the gaps of small numbers that are stored as they are
   int zero_bits = 0;  // lowest mantissa bits that are zero in all elements
 };
 
 // What samples are coded with: within the bound of a multiple of S, and half a quantization step on every level. The difference leaves room
 // for rounding errors.
 constexpr double remainder_bound = 0.5 - 0x1p-10, remainder_half_step = 0.5 - 0x1p-8;  // in S
-constexpr int longest_gap = 20;                                                        // small numbers further below S are stored whole
+constexpr int longest_gap = 20;  // in 2^gap_bits: small numbers further below S are stored whole
+constexpr int most_gap_bits = 5;
 
 // What follows from the header.
 struct RemainderWidths {

@@ -401,6 +401,8 @@ def remainder_cases():
     small[4, 7:9] = -0.0
     small[5, 7:9] = 2.0**-140
     found["remainders_of_small_numbers"] = small, exact
+    fading = uneven((60, 50), "<f8") * 2.0 ** -(np.maximum(np.arange(60) - 20, 0)[:, None] * 2)
+    found["remainders_far_below_the_step"] = fading, exact
     found["remainders_masked"] = with_bits(small, np.s_[4:20, 9:17], 0x7FC00000), exact
     fill = small.copy()
     fill[9:, 4:12] = -9999

@@ -41,6 +41,25 @@ def test_a_preview_is_within_one_and_a_half_steps():
     assert boxes.read(reader, array.dtype, (0,) * 3, array.shape).tobytes() == array.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["<f4", ">f8"])
+def test_numbers_far_below_the_step_take_few_bits_more_than_their_mantissa(dtype):
+    """A field that fades over many orders of magnitude: sign, mantissa, and 7 bits or less for the gap."""
+    rng = np.random.default_rng(4)
+    fading = 2.0 ** -np.maximum(np.arange(90) - 45, 0)[:, None] * (1 + rng.random((90, 64)))
+    fading = (fading * rng.choice([-1, 1], fading.shape)).astype(dtype)
+    fading[:45] = np.cumsum(rng.standard_normal((45, 64)) * 0.01 + 1, axis=1)
+    stream = h5stz.compress(fading, lossless=True)
+    remainders = reference_decoder.read_header(stream).remainders
+    assert remainders.gap_bits >= 2
+    small = (np.abs(fading) < remainders.step).sum()
+    assert small > 2000
+    mantissa = 23 if fading.itemsize == 4 else 52
+    longest = small * (1 + mantissa + 7) / 8 + (fading.size - small) * fading.itemsize
+    assert len(stream) < longest
+    for decode in (h5stz.decompress, reference_decoder.decode):
+        assert decode(stream).tobytes() == fading.tobytes()
+
+
 def test_coarse_reads_plan_few_bytes():
     array, options = CASES["remainders_regions"]
     stream = arrays.compress(array, options)

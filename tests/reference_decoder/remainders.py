@@ -9,7 +9,7 @@ from reference_decoder.binary_coder import BinaryDecoder, SignedModel, most_deci
 from reference_decoder.conventions import AXES, Reader, check, require
 
 AS_OTHERS, MARKED, ALL = range(3)  # what small numbers say of exact zeros
-LONGEST_GAP, SLAB = 20, 4096
+LONGEST_GAP, MOST_GAP_BITS, SLAB = 20, 5, 4096
 
 
 @dataclass
@@ -17,15 +17,16 @@ class Remainders:
     """The record."""
 
     zeros: int
+    gap_bits: int
     zero_bits: int
     step: float
 
 
 def read_remainders(payload):
     """The record's payload."""
-    zeros = payload.integer(1)
-    require(zeros <= ALL, "remainders: zeros")
-    return Remainders(zeros, payload.integer(1), payload.double())
+    small = payload.integer(1)
+    require(small & 3 <= ALL and small >> 2 <= MOST_GAP_BITS, "remainders: small numbers")
+    return Remainders(small & 3, small >> 2, payload.integer(1), payload.double())
 
 
 class Format:
@@ -112,6 +113,7 @@ def read_small(form, bits):
         gap += 1
     if gap == LONGEST_GAP:
         return sign | bits.take(form.width - 1)
+    gap = gap << form.remainders.gap_bits | bits.take(form.remainders.gap_bits)
     require(form.least > gap + 1, "remainders: gap")
     low = bits.take(form.mantissa - form.remainders.zero_bits) << form.remainders.zero_bits
     return sign | form.least - 1 - gap << form.mantissa | low

@@ -220,7 +220,7 @@ FEATURES = {
         "weights": [f"enhancement along {axes} axes" for axes in (1, 2, 3)],
     },
     ("Remainders", "bytes"): {
-        "zeros": [f"small numbers and zeros {kind}" for kind in range(3)],
+        "zeros and gap bits": [*(f"small numbers and zeros {kind}" for kind in range(3)), "gap bits"],
         "zero bits": ["remainders without zero bits", "remainders with zero bits"],
         "step": ["record 13"],
         "size of the next field": ["record 13"],

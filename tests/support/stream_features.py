@@ -142,6 +142,8 @@ def _of_blocks(found, add):
         add("missing bits")
     if found.remainders:
         add(f"small numbers and zeros {found.remainders.zeros}")
+        if found.remainders.gap_bits:
+            add("gap bits")
         add(f"remainders {'with' if found.remainders.zero_bits else 'without'} zero bits")
     if found.decimals:
         add(f"decimals of kind {found.decimals.kind}")

@@ -1,5 +1,7 @@
 #include "encoder/represent/cut_numbers.h"
 
+#include <array>
+
 namespace stz {
 namespace {
 
@@ -9,6 +11,22 @@ struct Found {
   u64 largest = 0;                     // magnitude
   double bits = 0;                     // of remainders with zero bits
   bool hits_fill = false;              // a number would be cut to the fill value
+  // With each number of gap_bits: bits of the gaps of small numbers, and those that are stored whole.
+  std::array<u64, most_gap_bits + 1> gaps{}, wholes{};
+
+  void add_small(u64 gap, bool whole) {
+    smalls++;
+    for (size_t k = 0; k < gaps.size(); k++) {
+      const u64 high = gap >> k;
+      if (whole || high >= u64(longest_gap))
+        wholes[k]++;
+      else
+        gaps[k] += high + 1 + k;
+    }
+  }
+  double bits_of_small(size_t k, int mantissa, int number) const {
+    return double(gaps[k]) + double(smalls - wholes[k]) * (1 + mantissa) + double(wholes[k]) * (longest_gap + number);
+  }
 };
 
 template <class U>
@@ -22,7 +40,11 @@ Found cut(const Array& a, const RemainderWidths& w, u8* out) {
     if (w.has_remainder(x)) {
       if (w.is_small(x)) {
         y = 0;
-        (x == 0 ? found.zeros : found.smalls)++;
+        const u64 exponent = w.exponent(x);
+        if (x == 0)
+          found.zeros++;
+        else
+          found.add_small(w.exponent_of_step - 1 - exponent, exponent == 0);
       } else {
         const int width = w.width(x);
         y = x >> width << width;
@@ -57,8 +79,10 @@ std::optional<CutNumbers> cut_numbers(const Array& a, const Header& header, doub
   c.remainders.zero_bits = std::min(w.mantissa, __builtin_ctzll(found.any));
   const u64 numbers = a.elements * u64(a.parts) - found.zeros - found.smalls;
   c.remainder_bits = std::max(0.0, found.bits - double(numbers) * c.remainders.zero_bits);
-  const double of_small = 3 + w.mantissa - c.remainders.zero_bits + (c.remainders.zeros == Zeros::marked);
-  c.remainder_bits += double(found.smalls) * of_small + (c.remainders.zeros == Zeros::marked ? double(found.zeros) : 0.0);
+  const auto of_small = [&](int k) { return found.bits_of_small(size_t(k), w.mantissa - c.remainders.zero_bits, w.number); };
+  for (int k = 1; k <= most_gap_bits; k++)
+    if (of_small(k) < of_small(c.remainders.gap_bits)) c.remainders.gap_bits = k;
+  c.remainder_bits += of_small(c.remainders.gap_bits) + (c.remainders.zeros == Zeros::marked ? double(found.zeros + found.smalls) : 0.0);
   return c;
 }
 
