@@ -242,9 +242,7 @@ bool must_be_exact(const stz_layout& layout, const stz_options& o) {
   return o.mode == STZ_LOSSLESS || o.bound == 0 || (is_integer(layout.dtype) && o.integers != STZ_INTEGERS_BOUNDED);
 }
 
-namespace {
-
-Bytes encode_usually(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
+Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
   Header h = header_of(layout, options);
   const Array a{layout, data};
   if (auto simple = simple_stream<Stream>(a, options, h)) return std::move(simple->bytes);
@@ -268,15 +266,10 @@ Bytes encode_usually(const stz_layout& layout, const u8* data, const stz_options
       .bytes;
 }
 
-}  // namespace
-
-Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits) {
-  Bytes usual = encode_usually(layout, data, options, unknown_bits);
-  if (!unknown_bits.empty()) return usual;
-  const auto others = [](const stz_layout& of_part, const u8* part, const stz_options& of) {
-    return encode_usually(of_part, part, of, {});
-  };
-  Bytes repeated = stream_with_repeats(layout, data, options, usual.size(), others);
+Bytes encode_whole(const stz_layout& layout, const u8* data, const stz_options& options) {
+  Bytes usual = encode(layout, data, options);
+  const auto parts = [](const stz_layout& of_part, const u8* part, const stz_options& of) { return encode(of_part, part, of); };
+  Bytes repeated = stream_with_repeats(layout, data, options, usual.size(), parts);
   return repeated.empty() ? usual : repeated;
 }
 

@@ -1,6 +1,7 @@
 #include "encoder/encode_repeats.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/buffer.h"
 #include "encoder/plan/effort.h"
@@ -14,13 +15,17 @@ namespace {
 
 constexpr double fewest_bits = 4;  // of an element: what takes less has been found to be simple already
 
-// Bits that no element has, a NaN; or the fill value, whose elements take nothing either.
-u64 placeholder(const Array& a, const stz_options& options) {
+// Bits that no element has, a NaN; or the fill value, whose elements take nothing either. Nothing if there are too many NaNs.
+std::optional<u64> placeholder(const Array& a, const stz_options& options) {
   if (options.has_fill) return options.fill;
-  u64 bits = a.width == 4 ? 0x7fc57a00 : 0x7ff857a000000000;
+  constexpr u64 candidates = 4096;
+  const u64 first = a.width == 4 ? 0x7fc57000 : 0x7ff857a000000000;
+  std::vector<bool> taken(candidates);
   for (u64 i = 0; i < a.elements; i++)
-    if (a.bits(i, 0) == bits) bits++, i = 0;
-  return bits;
+    if (const u64 number = a.bits(i, 0) - first; number < candidates) taken[size_t(number)] = true;
+  const auto free = std::find(taken.begin(), taken.end(), false);
+  if (free == taken.end()) return {};
+  return first + u64(free - taken.begin());
 }
 
 // The array with `bits` in place of all elements of the boxes.
@@ -61,28 +66,32 @@ Bytes stream_with_repeats(const stz_layout& layout, const u8* data, const stz_op
   const double bits = 8 * double(usual) / double(std::max<u64>(a.elements, 1));
   if (options.mode != STZ_LOSSLESS || options.layers > 1 || options.bound_used || options.prior_bound > 0 || bits < fewest_bits) return {};
   const std::vector<FoundRepeat> repeats = find_repeats(a, bits);
-  if (repeats.empty()) return {};
+  const std::optional<u64> fill = placeholder(a, options);
+  if (repeats.empty() || !fill) return {};
   Header h;
   h.layout = layout;
   h.has_fill = options.has_fill != 0;
   h.block = stz_block(options.block);
   h.form = Form::patched;
-  const u64 fill = placeholder(a, options);
-  if (h.has_fill) h.fill = a.width == 4 ? u32(fill) : fill;
+  if (h.has_fill) h.fill = a.width == 4 ? u32(*fill) : *fill;
   for (const FoundRepeat& each : repeats) h.repeats.push_back(each.repeat);
   Bytes streams;
+  double rest = double(a.elements);
   for (const FoundRepeat& each : repeats) {
     const Bytes stream = differences_of(h, data, each.box, each.repeat, options, encode);
     streams.insert(streams.end(), stream.begin(), stream.end());
     h.patches.push_back(each.box);
     h.patches.back().size = stream.size();
+    rest -= double(element_count(patch_layout(layout, each.box)));
   }
+  if (double(streams.size()) + rest * bits / 8 > worthwhile_share * double(usual)) return {};  // the base is what takes time
   stz_options of_base = options;
   of_base.has_fill = 1;
-  of_base.fill = fill;
+  of_base.fill = *fill;
   of_base.learned = nullptr;
-  of_base.effort = std::max(options.effort, default_effort + 1);  // that few elements are foreseen less well: more forms are tried
-  const Bytes base = encode(layout, without_boxes(a, repeats, fill).data(), of_base);
+  // That few elements are foreseen less well: more forms are tried.
+  if (options.effort == 0 || options.effort == default_effort) of_base.effort = default_effort + 1;
+  const Bytes base = encode(layout, without_boxes(a, repeats, *fill).data(), of_base);
   h.base_size = base.size();
   Bytes out = write_patched_header(h);
   if (double(out.size() + streams.size() + base.size()) > worthwhile_share * double(usual)) return {};

@@ -95,7 +95,7 @@ void require_repeats(const Header& h) {
     for (int a = 0; a < h.layout.rank; a++)
       require(repeat.source[a] < h.layout.shape[a] && patch.extent[a] <= h.layout.shape[a] - repeat.source[a], STZ_ERROR_CORRUPT);
     require(!patch.transparent && disjoint(h.layout.rank, patch.origin, patch.extent, repeat.source, patch.extent), STZ_ERROR_CORRUPT);
-    // Boxes that do not lie over each other keep the work of a partial read within most_repeats + 1 times what it asks for.
+    // Boxes that do not lie over each other: the elements that a partial read reads are at most most_repeats + 1 times those it asks for.
     for (size_t i = 0; i < k; i++)
       require(disjoint(h.layout.rank, patch.origin, patch.extent, h.patches[i].origin, h.patches[i].extent), STZ_ERROR_CORRUPT);
   }

@@ -206,7 +206,7 @@ Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options
     options.layers = 0;
     return encode_with_layer_bounds(layout, data, options);
   }
-  Bytes stream = encode(layout, data, options);
+  Bytes stream = encode_whole(layout, data, options);
   if (options.enhance & STZ_ENHANCE_RELAXED) enhance_stream(layout, data, options, stream);
   if (options.layers < 2) return stream;
   Header h = read_header(stream.data(), stream.size());

@@ -86,9 +86,9 @@ void PatchedReader::plan_below(size_t patches, const Request& request, std::vect
     overlaps(header_.patches[k], request, overlap);
     with_patch(k, [&](StreamReader& patch) { add(patch.plan({overlap.start, overlap.count, request.step})); });
     if (has_repeats()) {
-      u64 start[STZ_MAX_RANK];
+      u64 start[STZ_MAX_RANK], first[STZ_MAX_RANK];
       others_of(k, overlap.start, overlap.count, request.step, start);
-      plan_below(k, {start, overlap.count, request.step}, ranges);
+      if (!is_within(request, start, overlap.count, first)) plan_below(k, {start, overlap.count, request.step}, ranges);
     }
   }
 }
@@ -167,12 +167,18 @@ void PatchedReader::read_repeat(size_t k, const Overlap& overlap, const Request&
   const Patch& patch = header_.patches[k];
   const size_t bytes = size_t(overlap.elements * element_size(header_.layout.dtype));
   Buffer<u8> others(bytes), samples(bytes);
-  u64 start[STZ_MAX_RANK];
+  u64 start[STZ_MAX_RANK], first[STZ_MAX_RANK];
   others_of(k, overlap.start, overlap.count, request.step, start);
+  const bool read_before = !report && is_within(request, start, overlap.count, first);
   const Request of_patch{overlap.start, overlap.count, request.step}, of_others{start, overlap.count, request.step};
+  stz_layout requested = header_.layout;
+  std::copy(request.count, request.count + requested.rank, requested.shape);
   DamageReport found(header_.layout, of_patch);
   try {
-    read_below(k, of_others, others.data(), threads, nullptr);
+    if (read_before)
+      take_box(requested, first, overlap.count, out, others.data());
+    else
+      read_below(k, of_others, others.data(), threads, nullptr);
     with_patch(k, [&](StreamReader& reader) { reader.read(of_patch, samples.data(), threads, nullptr); });
     add_differences(header_, header_.repeats[k], overlap.count, others.data(), samples.data());
   } catch (const Failure& failure) {
@@ -180,9 +186,17 @@ void PatchedReader::read_repeat(size_t k, const Overlap& overlap, const Request&
     found.lose_all(found.note(failure.code, -1, no_block));
   }
   if (report) return report->lay_over(found, int(k), overlap.first, overlap.count, patch, samples.data(), out);
-  stz_layout requested = header_.layout;
-  std::copy(request.count, request.count + requested.rank, requested.shape);
   lay_over(requested, overlap.first, overlap.count, patch, samples.data(), out);
+}
+
+// Whether elements start[r] + i * step, i < count[r], are among those of a request with this step: from number first[r] on.
+bool PatchedReader::is_within(const Request& request, const u64* start, const u64* count, u64* first) const {
+  for (int r = 0; r < header_.layout.rank; r++) {
+    if (start[r] < request.start[r] || (start[r] - request.start[r]) % request.step_of(r)) return false;
+    first[r] = (start[r] - request.start[r]) / request.step_of(r);
+    if (count[r] > request.count[r] - std::min(first[r], request.count[r])) return false;
+  }
+  return true;
 }
 
 // Where the other box of a part of a patch begins in the array: elements from[r] + i * step[r], i < count[r], of the patch.

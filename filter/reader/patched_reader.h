@@ -39,6 +39,7 @@ class PatchedReader : public ArrayReader {
   void with_patch(size_t k, F use);
   void read_patch(size_t k, const Request& request, u8* out, int threads, DamageReport* report);
   void read_repeat(size_t k, const Overlap& overlap, const Request& request, u8* out, int threads, DamageReport* report);
+  bool is_within(const Request& request, const u64* start, const u64* count, u64* first) const;
   void others_of(size_t k, const u64* from, const u64* count, const u64* step, u64* start) const;
   u64 share(const u64* extent) const;
 

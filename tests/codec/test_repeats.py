@@ -153,6 +153,29 @@ def test_what_is_lost_with_a_box_is_lost_where_it_comes_again():
     assert lost[here].all() and not lost.all()
 
 
+@pytest.mark.parametrize("wide", [4, 12, 30])
+def test_patches_of_a_symmetric_array_have_no_repeats(wide):
+    """What was kept of an array with a bound is a patch without loss, which must not be a patched stream itself."""
+    array = SYMMETRIC["a mirror plane"](rough((20, 33, 60)))
+    stream = h5stz.compress(array, absolute=1e-3)
+    kept = h5stz.decompress(stream)
+    changed = rough(array.shape, seed=9)
+    changed[:, :wide] = kept[:, :wide]
+    again = h5stz.rewrite(changed, stream, absolute=1e-3)
+    back = h5stz.decompress(again)
+    assert back[:, :wide].tobytes() == kept[:, :wide].tobytes()
+    assert exact.error_over_bound(changed, back, 1e-3) <= 1
+    assert not reference_decoder.read_header(again).repeats
+
+
+def test_an_array_with_too_many_nans_has_none():
+    """All payloads that mark a place of a box are in the array: it has no repeats."""
+    array = SYMMETRIC["halves of a line"](rough((20, 33, 60)))
+    array.view("u4")[:4096] = 0x7FC57000 + np.arange(4096, dtype="u4")
+    array[39600 : 39600 + 4096] = array[:4096]
+    assert not share(array)[1]
+
+
 def test_a_chunk_that_is_changed_in_part_is_written_anew():
     array = SYMMETRIC["a mirror plane"](rough((20, 33, 60)))
     stream = h5stz.compress(array, lossless=True)

@@ -11,7 +11,7 @@ constexpr u64 samples_of_box = 128;
 constexpr i64 most_slabs = 8;          // side by side, that a shift is tried with
 constexpr double bits_of_box = 4096;   // its header and parameters cost less
 constexpr double share_of_box = 1e-3;  // of all bits, that a box must save
-constexpr double share_of_all = 0.03;  // that all boxes must save
+constexpr double share_of_all = 0.05;  // that all boxes must save
 constexpr double least_share = 0.25;   // of the bits of a number, that a box must save: what is expected is rough
 
 struct Box {
