@@ -13,7 +13,7 @@
 namespace stz {
 namespace {
 
-constexpr double fewest_bits = 4;  // of an element: what takes less has been found to be simple already
+constexpr double fewest_repeated_bits = 4;  // of an element: what takes less has been found to be simple already
 
 // Bits that no element has, a NaN; or the fill value, whose elements take nothing either. Nothing if there are too many NaNs.
 std::optional<u64> placeholder(const Array& a, const stz_options& options) {
@@ -64,7 +64,8 @@ Bytes differences_of(const Header& h, const u8* data, const Patch& box, const Re
 Bytes stream_with_repeats(const stz_layout& layout, const u8* data, const stz_options& options, size_t usual, Encode encode) {
   const Array a{layout, data};
   const double bits = 8 * double(usual) / double(std::max<u64>(a.elements, 1));
-  if (options.mode != STZ_LOSSLESS || options.layers > 1 || options.bound_used || options.prior_bound > 0 || bits < fewest_bits) return {};
+  if (options.mode != STZ_LOSSLESS || options.layers > 1 || options.bound_used || options.prior_bound > 0 || bits < fewest_repeated_bits)
+    return {};
   const std::vector<FoundRepeat> repeats = find_repeats(a, bits);
   const std::optional<u64> fill = placeholder(a, options);
   if (repeats.empty() || !fill) return {};

@@ -8,7 +8,7 @@
 namespace stz {
 namespace {
 
-bool disjoint(int rank, const u64* origin, const u64* extent, const u64* other_origin, const u64* other_extent) {
+bool are_disjoint(int rank, const u64* origin, const u64* extent, const u64* other_origin, const u64* other_extent) {
   for (int a = 0; a < rank; a++)
     if (origin[a] + extent[a] <= other_origin[a] || other_origin[a] + other_extent[a] <= origin[a]) return true;
   return false;
@@ -34,28 +34,28 @@ void for_paired_rows(int rank, const Repeat& repeat, const u64* extent, Row row)
 }
 
 template <class U, class F>
-void combine(const Header& h, const Repeat& repeat, const u64* extent, const u8* others, u8* elements, F f) {
+void combine_boxes(const Header& h, const Repeat& repeat, const u64* extent, const u8* others, u8* elements, F f) {
   const bool swap = swapped(h.layout);
   const U sign = repeat.negated ? U(U(1) << (8 * sizeof(U) - 1)) : U(0);
   for_paired_rows(h.layout.rank, repeat, extent, [&](u64 first, u64 other, u64 count, i64 step) {
     u8* to = elements + first * sizeof(U);
     const u8* from = others + other * sizeof(U);
     for (u64 i = 0; i < count; i++, to += sizeof(U), from += step * i64(sizeof(U)))
-      store_bits(to, f(U(load_bits(to, sizeof(U), swap)), order_of(U(U(load_bits(from, sizeof(U), swap)) ^ sign))), sizeof(U), swap);
+      store_bits(to, f(U(load_bits(to, sizeof(U), swap)), place_in_order(U(U(load_bits(from, sizeof(U), swap)) ^ sign))), sizeof(U), swap);
   });
 }
 
 template <class F>
-void combine_all(const Header& h, const Repeat& repeat, const u64* extent, const u8* others, u8* elements, F f) {
+void combine_all_boxes(const Header& h, const Repeat& repeat, const u64* extent, const u8* others, u8* elements, F f) {
   switch (component_size(h.layout.dtype)) {
     case 1:
-      return combine<u8>(h, repeat, extent, others, elements, f);
+      return combine_boxes<u8>(h, repeat, extent, others, elements, f);
     case 2:
-      return combine<u16>(h, repeat, extent, others, elements, f);
+      return combine_boxes<u16>(h, repeat, extent, others, elements, f);
     case 4:
-      return combine<u32>(h, repeat, extent, others, elements, f);
+      return combine_boxes<u32>(h, repeat, extent, others, elements, f);
     default:
-      return combine<u64>(h, repeat, extent, others, elements, f);
+      return combine_boxes<u64>(h, repeat, extent, others, elements, f);
   }
 }
 
@@ -94,10 +94,10 @@ void require_repeats(const Header& h) {
     const Repeat& repeat = h.repeats[k];
     for (int a = 0; a < h.layout.rank; a++)
       require(repeat.source[a] < h.layout.shape[a] && patch.extent[a] <= h.layout.shape[a] - repeat.source[a], STZ_ERROR_CORRUPT);
-    require(!patch.transparent && disjoint(h.layout.rank, patch.origin, patch.extent, repeat.source, patch.extent), STZ_ERROR_CORRUPT);
+    require(!patch.transparent && are_disjoint(h.layout.rank, patch.origin, patch.extent, repeat.source, patch.extent), STZ_ERROR_CORRUPT);
     // Boxes that do not lie over each other: the elements that a partial read reads are at most most_repeats + 1 times those it asks for.
     for (size_t i = 0; i < k; i++)
-      require(disjoint(h.layout.rank, patch.origin, patch.extent, h.patches[i].origin, h.patches[i].extent), STZ_ERROR_CORRUPT);
+      require(are_disjoint(h.layout.rank, patch.origin, patch.extent, h.patches[i].origin, h.patches[i].extent), STZ_ERROR_CORRUPT);
   }
 }
 
@@ -110,16 +110,16 @@ stz_layout patch_layout(const Header& h, const Patch& patch) {
 }
 
 void add_differences(const Header& h, const Repeat& repeat, const u64* extent, const u8* others, u8* differences) {
-  combine_all(h, repeat, extent, others, differences, [](auto difference, auto other) {
+  combine_all_boxes(h, repeat, extent, others, differences, [](auto difference, auto other) {
     using U = decltype(other);
-    return order_of(U(other + difference));
+    return place_in_order(U(other + difference));
   });
 }
 
 void take_differences(const Header& h, const Repeat& repeat, const u64* extent, const u8* others, u8* elements) {
-  combine_all(h, repeat, extent, others, elements, [](auto bits, auto other) {
+  combine_all_boxes(h, repeat, extent, others, elements, [](auto bits, auto other) {
     using U = decltype(other);
-    return U(order_of(bits) - other);
+    return U(place_in_order(bits) - other);
   });
 }
 

@@ -32,7 +32,7 @@ stz_layout patch_layout(const Header& h, const Patch& patch);
 // The difference of two elements' places in the order of numbers, and the element that has such a difference from another one. Negative
 // numbers come before positive ones, and -0 before 0; differences wrap around.
 template <class U>
-U order_of(U bits) {
+U place_in_order(U bits) {
   constexpr int sign = 8 * sizeof(U) - 1;
   return bits ^ (U(U(0) - (bits >> sign)) >> 1);
 }

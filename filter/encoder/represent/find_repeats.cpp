@@ -8,13 +8,13 @@ namespace stz {
 namespace {
 
 constexpr u64 samples_of_box = 128;
-constexpr i64 most_slabs = 8;          // side by side, that a shift is tried with
+constexpr i64 most_shifted_slabs = 8;  // side by side, that a shift is tried with
 constexpr double bits_of_box = 4096;   // its header and parameters cost less
 constexpr double share_of_box = 1e-3;  // of all bits, that a box must save
 constexpr double share_of_all = 0.05;  // that all boxes must save
 constexpr double least_share = 0.25;   // of the bits of a number, that a box must save: what is expected is rough
 
-struct Box {
+struct SignedBox {
   i64 low[most_repeat_axes], high[most_repeat_axes];
 
   bool empty(int rank) const {
@@ -22,7 +22,7 @@ struct Box {
       if (low[a] >= high[a]) return true;
     return false;
   }
-  bool meets(const Box& other, int rank) const {
+  bool meets(const SignedBox& other, int rank) const {
     for (int a = 0; a < rank; a++)
       if (high[a] <= other.low[a] || other.high[a] <= low[a]) return false;
     return true;
@@ -36,13 +36,13 @@ struct Box {
 
 struct Candidate {
   RepeatMap map;
-  Box box{};
+  SignedBox box{};
   bool negated = false;
   double saves = 0;  // bits
 };
 
-Box image_of(const Box& box, const RepeatMap& map, int rank) {
-  Box image{};
+SignedBox image_of(const SignedBox& box, const RepeatMap& map, int rank) {
+  SignedBox image{};
   for (int a = 0; a < rank; a++) {
     const i64 one = map.source_of(a, box.low[a]), two = map.source_of(a, box.high[a] - 1);
     image.low[a] = std::min(one, two);
@@ -52,11 +52,11 @@ Box image_of(const Box& box, const RepeatMap& map, int rank) {
 }
 
 // The largest part of a box that does not meet another one.
-Box cut(const Box& box, const Box& other, int rank) {
-  Box best{};
+SignedBox part_outside(const SignedBox& box, const SignedBox& other, int rank) {
+  SignedBox best{};
   for (int a = 0; a < rank; a++)
     for (bool below : {true, false}) {
-      Box part = box;
+      SignedBox part = box;
       if (below)
         part.high[a] = std::min(part.high[a], other.low[a]);
       else
@@ -66,9 +66,9 @@ Box cut(const Box& box, const Box& other, int rank) {
   return best;
 }
 
-class Finder {
+class RepeatFinder {
  public:
-  Finder(const Array& a, double bits) : a_(a), rank_(a.layout.rank), bits_(bits) {}
+  RepeatFinder(const Array& a, double bits) : a_(a), rank_(a.layout.rank), bits_(bits) {}
 
   std::vector<FoundRepeat> run() {
     const std::vector<RepeatMap> maps = likely_repeat_maps(a_);
@@ -86,8 +86,8 @@ class Finder {
 
  private:
   // The elements that a map takes from inside the array.
-  Box domain_of(const RepeatMap& map) const {
-    Box box{};
+  SignedBox domain_of(const RepeatMap& map) const {
+    SignedBox box{};
     for (int a = 0; a < rank_; a++) {
       const i64 n = i64(a_.layout.shape[a]), t = map.offset[a];
       box.low[a] = std::max<i64>(0, map.mirrors(a) ? t - n + 1 : -t);
@@ -105,13 +105,13 @@ class Finder {
   template <class U>
   double size_of_difference(U bits, U other, bool negated) const {
     constexpr U sign = U(1) << (8 * sizeof(U) - 1);
-    const U difference = order_of(bits) - order_of(U(negated ? other ^ sign : other));
+    const U difference = place_in_order(bits) - place_in_order(U(negated ? other ^ sign : other));
     const U size = difference & sign ? U(0) - difference : difference;
     return size ? std::min(bits_ + 1, 2.5 + rough_log2(double(size))) : 0;
   }
 
   // Looks at some elements of a box.
-  Candidate candidate_of(const RepeatMap& map, const Box& box) const {
+  Candidate candidate_of(const RepeatMap& map, const SignedBox& box) const {
     double plain = 0, negated = 0;
     u64 seed = 1;
     for (u64 k = 0; k < samples_of_box; k++) {
@@ -129,17 +129,17 @@ class Finder {
   }
 
   // The part of a box that neither lies in boxes that were found, nor comes from them. Each of these is empty.
-  Box free_part(Box box, const RepeatMap& map) const {
+  SignedBox free_part(SignedBox box, const RepeatMap& map) const {
     const RepeatMap back = map.inverse();
     for (bool changed = true; changed;) {
       changed = false;
-      for (const Box& other : boxes_) {
+      for (const SignedBox& other : boxes_) {
         if (box.empty(rank_)) return box;
-        if (box.meets(other, rank_)) box = cut(box, other, rank_), changed = true;
+        if (box.meets(other, rank_)) box = part_outside(box, other, rank_), changed = true;
         if (box.empty(rank_)) return box;
-        const Box source = image_of(box, map, rank_);
+        const SignedBox source = image_of(box, map, rank_);
         if (!source.meets(other, rank_)) continue;
-        const Box left = cut(source, other, rank_);
+        const SignedBox left = part_outside(source, other, rank_);
         if (left.empty(rank_)) return left;
         box = image_of(left, back, rank_);
         changed = true;
@@ -151,11 +151,11 @@ class Finder {
   // Calls use(box) with parts of a map's domain that do not meet what they come from.
   template <class F>
   void for_parts(const RepeatMap& map, F use) const {
-    const Box whole = domain_of(map);
+    const SignedBox whole = domain_of(map);
     for (int a = 0; a < rank_; a++) {
       const i64 t = map.offset[a];
       const auto part = [&](i64 low, i64 high) {
-        Box box = whole;
+        SignedBox box = whole;
         box.low[a] = std::max(low, whole.low[a]);
         box.high[a] = std::min(high, whole.high[a]);
         if (box.low[a] < box.high[a]) use(box);
@@ -165,9 +165,9 @@ class Finder {
         part(t / 2 + 1, whole.high[a]);
       } else if (t != 0) {
         const i64 width = t < 0 ? -t : t;
-        for (i64 k = 0, low = whole.low[a]; k < most_slabs && low < whole.high[a]; k++, low += width) part(low, low + width);
+        for (i64 k = 0, low = whole.low[a]; k < most_shifted_slabs && low < whole.high[a]; k++, low += width) part(low, low + width);
         part(whole.high[a] - width, whole.high[a]);
-        for (const Box& found : boxes_) {
+        for (const SignedBox& found : boxes_) {
           part(found.low[a] - width, found.low[a]);
           part(found.high[a], found.high[a] + width);
         }
@@ -180,8 +180,8 @@ class Finder {
     Candidate best;
     best.saves = least / 2;
     const auto try_parts = [&](const RepeatMap& map) {
-      for_parts(map, [&](const Box& part) {
-        const Box box = free_part(part, map);
+      for_parts(map, [&](const SignedBox& part) {
+        const SignedBox box = free_part(part, map);
         if (box.empty(rank_) || bits_ * box.elements(rank_) <= best.saves) return;
         const Candidate candidate = candidate_of(map, box);
         if (candidate.saves > best.saves) best = candidate;
@@ -196,7 +196,7 @@ class Finder {
 
   FoundRepeat repeat_of(const Candidate& candidate) const {
     FoundRepeat found;
-    const Box source = image_of(candidate.box, candidate.map, rank_);
+    const SignedBox source = image_of(candidate.box, candidate.map, rank_);
     for (int a = 0; a < rank_; a++) {
       found.box.origin[a] = u64(candidate.box.low[a]);
       found.box.extent[a] = u64(candidate.box.high[a] - candidate.box.low[a]);
@@ -210,7 +210,7 @@ class Finder {
   const Array& a_;
   const int rank_;
   const double bits_;
-  std::vector<Box> boxes_;
+  std::vector<SignedBox> boxes_;
   std::vector<FoundRepeat> found_;
 };
 
@@ -221,7 +221,7 @@ std::vector<FoundRepeat> find_repeats(const Array& a, double bits) {
   const bool suits = is_floating(a.layout.dtype) && a.parts == 1 && a.width >= 4 && a.layout.rank >= 1 &&
                      a.layout.rank <= most_repeat_axes && a.elements >= fewest_elements;
   if (!suits) return {};
-  return Finder(a, bits).run();
+  return RepeatFinder(a, bits).run();
 }
 
 }  // namespace stz

@@ -6,25 +6,25 @@ namespace stz {
 namespace {
 
 constexpr u64 multiplier = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
-constexpr i64 reach = 4;                        // elements of a row on each side of a place that belong to its surroundings
+constexpr i64 to_each_side = 4;                 // elements of a row on each side of a place that belong to its surroundings
 constexpr u64 share_of_elements = 16, usual_places = 1 << 11, most_places = 4 * usual_places, largest_group = 8, most_pairs = 1 << 13;
-constexpr u64 run = 64;  // elements that are looked at together
+constexpr u64 run_of_elements = 64;  // elements that are looked at together
 constexpr u64 fewest_votes = 8, share_of_pairs = 64;
 constexpr size_t most_maps = 16;
 
 // A place whose surroundings were noted. Which places are depends on their numbers alone, so that repeats have the same ones.
-struct Place {
+struct NotedPlace {
   u64 surroundings;  // a hash that does not depend on the direction
   u64 element;
   bool backwards;  // the hash is that of the other direction
 
-  bool operator<(const Place& other) const { return std::tie(surroundings, element) < std::tie(other.surroundings, other.element); }
+  bool operator<(const NotedPlace& other) const { return std::tie(surroundings, element) < std::tie(other.surroundings, other.element); }
 };
 
 template <class U>
 u64 hash_of(const U* middle, i64 step) {
   u64 hash = 0;
-  for (i64 k = -reach; k <= reach; k++) hash = (hash ^ u64(middle[k * step])) * multiplier, hash ^= hash >> 29;
+  for (i64 k = -to_each_side; k <= to_each_side; k++) hash = (hash ^ u64(middle[k * step])) * multiplier, hash ^= hash >> 29;
   return hash;
 }
 
@@ -44,18 +44,18 @@ void load_row(const Array& a, u64 first, u64 row, U* numbers) {
 }
 
 template <class U>
-std::vector<Place> noted_places(const Array& a) {
+std::vector<NotedPlace> noted_places(const Array& a) {
   const u64 row = a.layout.shape[a.layout.rank - 1];
-  std::vector<Place> places;
-  if (row <= 2 * u64(reach)) return places;
+  std::vector<NotedPlace> places;
+  if (row <= 2 * u64(to_each_side)) return places;
   const u64 wanted = std::min(usual_places, a.elements / share_of_elements);
   u32 mask = 0;
   while (mask < 0x7fff && a.elements > wanted * (mask + 1)) mask = 2 * mask + 1;
   Buffer<U> numbers(row);
   for (u64 first = 0; first < a.elements && places.size() < most_places; first += row) {
     load_row(a, first, row, numbers.data());
-    for (u64 from = u64(reach), to; from < row - u64(reach); from = to) {
-      to = std::min(from + run, row - u64(reach));
+    for (u64 from = u64(to_each_side), to; from < row - u64(to_each_side); from = to) {
+      to = std::min(from + run_of_elements, row - u64(to_each_side));
       u32 any = 0;
       for (u64 i = from; i < to; i++) any |= u32(is_noted(numbers[i], mask));
       for (u64 i = from; any && i < to; i++) {
@@ -69,11 +69,11 @@ std::vector<Place> noted_places(const Array& a) {
   return places;
 }
 
-struct Vote {
+struct MapVote {
   u64 map;  // a hash
   RepeatMap meant;
 
-  bool operator<(const Vote& other) const { return map < other.map; }
+  bool operator<(const MapVote& other) const { return map < other.map; }
 };
 
 void place_of(const stz_layout& layout, u64 element, i64* index) {
@@ -91,7 +91,7 @@ RepeatMap normal(const RepeatMap& map, int rank) {
 }
 
 // Two places say whether the last axis is mirrored; for the others all combinations are possible.
-void vote(const Array& a, const Place& one, const Place& two, std::vector<Vote>& votes) {
+void vote(const Array& a, const NotedPlace& one, const NotedPlace& two, std::vector<MapVote>& votes) {
   const int rank = a.layout.rank, last = rank - 1;
   i64 from[most_repeat_axes], to[most_repeat_axes];
   place_of(a.layout, one.element, from);
@@ -108,8 +108,8 @@ void vote(const Array& a, const Place& one, const Place& two, std::vector<Vote>&
   }
 }
 
-std::vector<Vote> votes_of(const Array& a, const std::vector<Place>& places) {
-  std::vector<Vote> votes;
+std::vector<MapVote> votes_of(const Array& a, const std::vector<NotedPlace>& places) {
+  std::vector<MapVote> votes;
   u64 pairs = 0;
   for (size_t from = 0, to; from < places.size() && pairs < most_pairs; from = to) {
     for (to = from + 1; to < places.size() && places[to].surroundings == places[from].surroundings;) to++;
@@ -130,9 +130,9 @@ RepeatMap RepeatMap::inverse() const {
 }
 
 std::vector<RepeatMap> likely_repeat_maps(const Array& a) {
-  std::vector<Place> places = a.width == 4 ? noted_places<u32>(a) : noted_places<u64>(a);
+  std::vector<NotedPlace> places = a.width == 4 ? noted_places<u32>(a) : noted_places<u64>(a);
   std::sort(places.begin(), places.end());
-  std::vector<Vote> votes = votes_of(a, places);
+  std::vector<MapVote> votes = votes_of(a, places);
   std::sort(votes.begin(), votes.end());
   const u64 fewest = std::max<u64>(fewest_votes, (votes.size() >> (a.layout.rank - 1)) / share_of_pairs);
   std::vector<RepeatMap> maps;
