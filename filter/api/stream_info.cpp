@@ -8,7 +8,7 @@ namespace stz {
 namespace {
 
 struct FormText {
-  const char *alone, *patched, *repeated;  // for a stream of this form, and for a patched stream and one with repeats, with such a base
+  const char *alone, *patched, *repeated;  // for a stream of this form; for a patched stream, and one with repeats, with such a base
 };
 #define STZ_FORM(text) {text, "patched: " text, "repeats: " text}
 
@@ -113,7 +113,7 @@ stz_stream_info stream_info(const Header& h, const Header& levels, const u8* of_
   fill_layers(h, levels, info);
   info.enhanced = levels.enhancement.any();
   info.relaxed_bound = info.enhanced ? std::max(h.bound, relaxed_bound(levels)) : h.bound;
-  if (repeats) return info;  // a coarse version or a preview of a box needs the whole of others
+  if (repeats) return info;  // a coarse version or a preview of a box may need its whole source
   if (preview_error(levels) > 0) {
     info.preview_error = preview_error(levels);
     info.preview_bytes = h.base_offset + content_bytes(levels);

@@ -10,7 +10,7 @@ namespace stz {
 // unknown_bits: the number of lowest bits of level 0's indices that are unknown with one precision layer, with two, ...; falling, above 0.
 // Empty: the number of layers in the options, cut evenly.
 Bytes encode(const stz_layout& layout, const u8* data, const stz_options& options, const std::vector<int>& unknown_bits = {});
-// The same, of any form: boxes of the array may be stored as differences from others (encode_repeats.h).
+// The same, or a patched stream that stores boxes of the array as differences from other boxes, if it is smaller (encode_repeats.h).
 Bytes encode_whole(const stz_layout& layout, const u8* data, const stz_options& options);
 // Writes a stream of the form "raw" to `out`, which has room for the array + 64 bytes, and returns its length. Allocates memory for a
 // header only.

@@ -13,9 +13,10 @@
 namespace stz {
 namespace {
 
-constexpr double fewest_repeated_bits = 4;  // of an element: what takes less has been found to be simple already
+constexpr double fewest_repeated_bits = 4;  // per element without repeats: arrays that take less are simple, and have other forms
 
-// Bits that no element has, a NaN; or the fill value, whose elements take nothing either. Nothing if there are too many NaNs.
+// What stands in the boxes of the base, masked: the fill value or, if there is none, a NaN with bits that no element has. Nothing if
+// elements have the bits of all candidates.
 std::optional<u64> placeholder(const Array& a, const stz_options& options) {
   if (options.has_fill) return options.fill;
   constexpr u64 candidates = 4096;
@@ -85,12 +86,12 @@ Bytes stream_with_repeats(const stz_layout& layout, const u8* data, const stz_op
     h.patches.back().size = stream.size();
     rest -= double(element_count(patch_layout(layout, each.box)));
   }
-  if (double(streams.size()) + rest * bits / 8 > worthwhile_share * double(usual)) return {};  // the base is what takes time
+  if (double(streams.size()) + rest * bits / 8 > worthwhile_share * double(usual)) return {};  // encoding the base takes most of the time
   stz_options of_base = options;
   of_base.has_fill = 1;
   of_base.fill = *fill;
   of_base.learned = nullptr;
-  // That few elements are foreseen less well: more forms are tried.
+  // Estimates from so few elements are less exact, so more forms are tried.
   if (options.effort == 0 || options.effort == default_effort) of_base.effort = default_effort + 1;
   const Bytes base = encode(layout, without_boxes(a, repeats, *fill).data(), of_base);
   h.base_size = base.size();

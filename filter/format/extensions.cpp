@@ -13,45 +13,59 @@ void put_record(Bytes& out, u64 tag, const Bytes& payload) {
 
 // Reads the roles of the axes. CodecAxes checks them when the valid extent is known.
 void read_axis_map(ByteReader& payload, Header& h) {
-  require(h.form == Form::blocks && payload.left() == size_t(h.layout.rank) && h.layout.rank > 0, STZ_ERROR_CORRUPT);
+  require(payload.left() == size_t(h.layout.rank) && h.layout.rank > 0, STZ_ERROR_CORRUPT);
   while (payload.left()) {
     h.axis_map.push_back(payload.get<u8>());
     require(h.axis_map.back() <= merged_role, STZ_ERROR_VERSION);
   }
 }
 
+// A record that only streams of the form blocks have.
+void read_record_of_blocks(u64 tag, ByteReader& payload, Header& h) {
+  require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
+  switch (tag) {
+    case tag_layers:
+      return read_layers(payload, h.layers);
+    case tag_axis_map:
+      return read_axis_map(payload, h);
+    case tag_value_range:
+      return read_value_range(payload, h, h.range);
+    case tag_enhancement:
+      return read_enhancement(payload, h.enhancement);
+    case tag_layer_errors:
+      return read_layer_errors(payload, h.layers);
+    case tag_remainders:
+      return read_remainders(payload, h.remainders);
+    case tag_decimals:
+      return read_decimals(payload, h.decimals);
+    default:
+      return read_slice_grids(payload, h, h.slices);
+  }
+}
+
 void read_record(u64 tag, ByteReader payload, Header& h) {
   switch (tag) {
     case tag_layers:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_layers(payload, h.layers);
+    case tag_axis_map:
+    case tag_value_range:
+    case tag_enhancement:
+    case tag_layer_errors:
+    case tag_remainders:
+    case tag_decimals:
+    case tag_slice_grids:
+      read_record_of_blocks(tag, payload, h);
       break;
     case tag_trailer_size:
       h.trailer_size = payload.varint();
       require(h.trailer_size >= smallest_trailer, STZ_ERROR_CORRUPT);
       break;
-    case tag_axis_map:
-      read_axis_map(payload, h);
-      break;
     case tag_accumulated_bound:
       h.accumulated_bound = payload.get_double();
       require(h.accumulated_bound > 0 && h.accumulated_bound < __builtin_inf(), STZ_ERROR_CORRUPT);
       break;
-    case tag_value_range:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_value_range(payload, h, h.range);
-      break;
-    case tag_enhancement:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_enhancement(payload, h.enhancement);
-      break;
     case tag_bound_used:
       require(h.mode == STZ_LOSSLESS, STZ_ERROR_CORRUPT);
       h.bound_used = true;
-      break;
-    case tag_layer_errors:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_layer_errors(payload, h.layers);
       break;
     case tag_float_fields:
       require(h.form == Form::raw && element_count(h.layout) > 0, STZ_ERROR_CORRUPT);
@@ -60,18 +74,6 @@ void read_record(u64 tag, ByteReader payload, Header& h) {
     case tag_exact_size:
       require(h.form == Form::patched, STZ_ERROR_CORRUPT);
       h.exact_size = payload.varint();
-      break;
-    case tag_remainders:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_remainders(payload, h.remainders);
-      break;
-    case tag_decimals:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_decimals(payload, h.decimals);
-      break;
-    case tag_slice_grids:
-      require(h.form == Form::blocks, STZ_ERROR_CORRUPT);
-      read_slice_grids(payload, h, h.slices);
       break;
     case tag_repeats:
       require(h.form == Form::patched, STZ_ERROR_CORRUPT);

@@ -73,7 +73,7 @@ struct Header {
   std::vector<u64> remainder;   // sizes of the sections of remainders, as `section`
   // form patched
   std::vector<Patch> patches;
-  std::vector<Repeat> repeats;         // none: patches were written again; else one for each
+  std::vector<Repeat> repeats;         // one for each patch, or none: patches then hold elements
   u64 base_offset = 0, base_size = 0;  // of the stream of the base
   size_t size = 0;                     // bytes of the header with its checksum
 };

@@ -32,7 +32,7 @@ struct Remainders {
 // What samples are coded with: within the bound of a multiple of S, and half a quantization step on every level. The difference leaves room
 // for rounding errors.
 constexpr double remainder_bound = 0.5 - 0x1p-10, remainder_half_step = 0.5 - 0x1p-8;  // in S
-constexpr int longest_gap = 20;  // in 2^gap_bits: small numbers further below S are stored whole
+constexpr int longest_gap = 20;  // in units of 2^gap_bits: small numbers that are as far below S, or further, are stored whole
 constexpr int most_gap_bits = 5;
 
 // What follows from the header.

@@ -14,7 +14,7 @@ bool are_disjoint(int rank, const u64* origin, const u64* extent, const u64* oth
   return false;
 }
 
-// Calls row(first element in the box, the element of the other box that belongs to it, number of elements, step in the other box).
+// Calls row(first element in the box, the element of the source that belongs to it, number of elements, step in the source).
 template <class Row>
 void for_paired_rows(int rank, const Repeat& repeat, const u64* extent, Row row) {
   const int last = rank - 1;
@@ -95,7 +95,7 @@ void require_repeats(const Header& h) {
     for (int a = 0; a < h.layout.rank; a++)
       require(repeat.source[a] < h.layout.shape[a] && patch.extent[a] <= h.layout.shape[a] - repeat.source[a], STZ_ERROR_CORRUPT);
     require(!patch.transparent && are_disjoint(h.layout.rank, patch.origin, patch.extent, repeat.source, patch.extent), STZ_ERROR_CORRUPT);
-    // Boxes that do not lie over each other: the elements that a partial read reads are at most most_repeats + 1 times those it asks for.
+    // As no two boxes have an element in common, a partial read reads at most most_repeats + 1 times the elements that it is asked for.
     for (size_t i = 0; i < k; i++)
       require(are_disjoint(h.layout.rank, patch.origin, patch.extent, h.patches[i].origin, h.patches[i].extent), STZ_ERROR_CORRUPT);
   }

@@ -225,7 +225,7 @@ typedef struct stz_stream_info {
   double bound;           /* as in stz_options; 0 if lossless. If patched: the largest of the base and all patches */
   uint64_t fill;          /* as in stz_options; 0 without a fill value */
   uint64_t array_bytes;   /* size of the decoded array */
-  const char* form;       /* how the array is stored, for people: "raw", "blocks of ...", "patched: raw", "repeats: raw" ... */
+  const char* form;       /* how the array is stored, as text: "raw", "blocks of ...", "patched: raw", "repeats: raw" ... */
   int32_t block;          /* stz_block */
   int32_t format_version; /* of the stream */
   int32_t levels;         /* resolution levels that can be read on their own: 1 to STZ_MAX_LEVELS; 1: full resolution only */

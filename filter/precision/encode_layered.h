@@ -5,7 +5,8 @@
 
 namespace stz {
 
-// As encode_whole(), with an enhancement if the options ask for it. If the stream has layers, each is decoded once and compared with the array.
+// As encode_whole(), with an enhancement if the options ask for it. If the stream has layers, each is decoded once and compared with the
+// array.
 Bytes encode_layered(const stz_layout& layout, const u8* data, const stz_options& options);
 
 // The errors of `other` against `array`: the largest, rounded up, and the root mean square. Components that are not finite, or have the

@@ -60,7 +60,7 @@ void PatchedReader::read(const Request& request, u8* out, int threads, DamageRep
   read_below(header_.patches.size(), request, out, threads, report);
 }
 
-// Reads what the base and the first `patches` patches make.
+// Reads from the array that the base and the first `patches` patches make.
 void PatchedReader::read_below(size_t patches, const Request& request, u8* out, int threads, DamageReport* report) {
   bool base_is_visible;
   const std::vector<size_t> visible = visible_patches(patches, request, base_is_visible);
@@ -189,7 +189,7 @@ void PatchedReader::read_repeat(size_t k, const Overlap& overlap, const Request&
   lay_over(requested, overlap.first, overlap.count, patch, samples.data(), out);
 }
 
-// Whether elements start[r] + i * step, i < count[r], are among those of a request with this step: from number first[r] on.
+// Whether elements start[r] + i * step, i < count[r], are among those of a request with this step. Its element first[r] is then the first.
 bool PatchedReader::is_within(const Request& request, const u64* start, const u64* count, u64* first) const {
   for (int r = 0; r < header_.layout.rank; r++) {
     if (start[r] < request.start[r] || (start[r] - request.start[r]) % request.step_of(r)) return false;
@@ -199,7 +199,7 @@ bool PatchedReader::is_within(const Request& request, const u64* start, const u6
   return true;
 }
 
-// Where the other box of a part of a patch begins in the array: elements from[r] + i * step[r], i < count[r], of the patch.
+// Where the source of a part of a patch begins in the array. The part: elements from[r] + i * step[r], i < count[r], of the patch.
 void PatchedReader::others_of(size_t k, const u64* from, const u64* count, const u64* step, u64* start) const {
   const Patch& patch = header_.patches[k];
   const Repeat& repeat = header_.repeats[k];

@@ -29,7 +29,8 @@ class PatchedReader : public ArrayReader {
 
   struct Overlap;
 
-  // Patches are differences from other boxes (format/repeats.h). A read then reads these boxes too, from what lies below.
+  // Whether patches are differences from other boxes, their sources (format/repeats.h). A read of a patch then reads its source too, from
+  // the base and the patches before it.
   bool has_repeats() const { return !header_.repeats.empty(); }
   bool overlaps(const Patch& patch, const Request& request, Overlap& overlap) const;
   void read_below(size_t patches, const Request& request, u8* out, int threads, DamageReport* report);

@@ -58,7 +58,8 @@ class StreamInfo:
         level_bytes: for each level, the number of bytes from the start of the stream that decoding needs. If the stream has a
             preview (`preview_error`), they suffice for the preview only. Level 0 (full resolution) comes first.
         form: how the samples are stored: "constant", "raw" or "blocks of ...". A patched stream has "patched: " and the form
-            of its base stream.
+            of its base stream. A stream that stores boxes as differences from other boxes has "repeats: " and the form of its
+            base stream; it has one level, and no preview.
         patches: number of boxes that were rewritten later and are stored separately.
         bound_used: True if the samples may already differ from the original by up to the bound, so they must not be quantized
             again. For lossless mode: True if the samples were decoded from a lossy stream.

@@ -20,7 +20,7 @@ FLOATS = ["<f2", "<f4", ">f4", "<f8", ">f8"]
 
 
 def rough(shape, dtype="f4", seed=1):
-    """A field with neighbours that say something, but not much."""
+    """A field whose neighbours predict a part of each number."""
     rng = np.random.default_rng(seed)
     return (np.cumsum(rng.standard_normal(shape), axis=-1) + rng.standard_normal(shape)).astype(dtype)
 
@@ -43,7 +43,7 @@ def parts(stream, array, many=12, seed=1):
 
 
 def share(array, **options):
-    """The share of the bytes of a lossless stream, once two decoders gave the array back; and its repeats."""
+    """The bytes of a lossless stream over those of the array, and its repeats. Two decoders must give the array back."""
     stream = h5stz.compress(array, lossless=True, **options)
     assert h5stz.decompress(stream).tobytes() == array.tobytes()
     assert reference_decoder.decode(stream).tobytes() == array.tobytes()
@@ -169,7 +169,7 @@ def test_patches_of_a_symmetric_array_have_no_repeats(wide):
 
 
 def test_an_array_with_too_many_nans_has_none():
-    """All payloads that mark a place of a box are in the array: it has no repeats."""
+    """The array has every NaN that could stand in place of a box, so its stream has no repeats."""
     array = SYMMETRIC["halves of a line"](rough((20, 33, 60)))
     array.view("u4")[:4096] = 0x7FC57000 + np.arange(4096, dtype="u4")
     array[39600 : 39600 + 4096] = array[:4096]
@@ -223,7 +223,7 @@ DIFFERENCES = np.arange(12, dtype="i4").reshape(3, 4)
 
 
 def stream_with(source=(3, 0), mirrored=(True, False), *, base=None, patches=None, repeats=1, **options):
-    """A stream whose first three rows, in part, come from the last three."""
+    """A stream whose first three rows come from the last three, in the first four columns."""
     patches = patches or [Patch((0, 0), (3, 4), h5stz.compress(DIFFERENCES, lossless=True))]
     base = h5stz.compress(BASE, lossless=True) if base is None else base
     return compose(base, patches, records=repeats_record([(source, mirrored, False)] * repeats), **options)

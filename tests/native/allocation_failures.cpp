@@ -330,7 +330,7 @@ int read_kept(Prepared& p, stz::region::KeptReaders& kept, int file) try {
 // ---------------------------------------------------------------- the promises
 
 long failures_made = 0;
-long step = 1, first = 1, growth = 8;  // which failures are made: first, first + step, ...; sparsely, a part of growth further on each time
+long step = 1, first = 1, growth = 8;  // failures first, first + step, ... are made; of sparse ones, 1 + k / growth after number k
 
 // Calls with one failure of `kind` after another until there are no more calls to fail; with `sparse` at growing distances. Where
 // `may_fail` is false the call must succeed.
@@ -475,7 +475,7 @@ int first_calls(const Case& source) try {
 
 }  // namespace
 
-// With a number n: a fifth of all failures, those of 1 + n % 5, 6 + n % 5, ...
+// With a number n: a fifth of the failures, 1 + n % 5, 6 + n % 5, ...; sparse ones are at larger distances.
 int main(int argc, char** argv) {
   if (argc > 1) {
     step = 5;

@@ -12,7 +12,7 @@ MOST_REPEATS = 8
 
 @dataclass(frozen=True)
 class Repeat:
-    """Where a patch comes from: the lowest corner of another box, whether that is mirrored along each axis, and negated."""
+    """The source of a patch: its lowest corner, whether it is mirrored along each axis, and whether its numbers are negated."""
 
     source: list
     mirrored: list
@@ -52,13 +52,13 @@ def require_repeats(header):
 
 
 def place(words):
-    """Places of numbers in their order, from their bits, and back."""
+    """The places of numbers in their order, from their bits; also the bits from the places."""
     largest = np.array(~words.dtype.type(0) >> 1, words.dtype)
     return np.where(words > largest, words ^ largest, words)
 
 
 def elements_of(repeat, extent, words, differences):
-    """The words of a box, from those of the array and its differences; all unsigned, in the byte order of the host."""
+    """The words of a box, from those of the array and from its differences. All are unsigned, in the byte order of the host."""
     box = tuple(slice(at, at + size) for at, size in zip(repeat.source, extent, strict=True))
     others = words[box][tuple(slice(None, None, -1 if mirrored else 1) for mirrored in repeat.mirrored)]
     if repeat.negated:

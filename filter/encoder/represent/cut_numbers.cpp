@@ -11,7 +11,7 @@ struct Found {
   u64 largest = 0;                     // magnitude
   double bits = 0;                     // of remainders with zero bits
   bool hits_fill = false;              // a number would be cut to the fill value
-  // With each number of gap_bits: bits of the gaps of small numbers, and those that are stored whole.
+  // For each value of gap_bits: the bits of all gaps of small numbers, and the number of small numbers that are stored whole.
   std::array<u64, most_gap_bits + 1> gaps{}, wholes{};
 
   void add_small(u64 gap, bool whole) {

@@ -8,11 +8,11 @@ namespace stz {
 namespace {
 
 constexpr u64 samples_of_box = 128;
-constexpr i64 most_shifted_slabs = 8;  // side by side, that a shift is tried with
+constexpr i64 most_shifted_slabs = 8;  // side by side along an axis, that are tried for each shift
 constexpr double bits_of_box = 4096;   // its header and parameters cost less
 constexpr double share_of_box = 1e-3;  // of all bits, that a box must save
-constexpr double share_of_all = 0.05;  // that all boxes must save
-constexpr double least_share = 0.25;   // of the bits of a number, that a box must save: what is expected is rough
+constexpr double share_of_all = 0.05;  // of all bits, that all boxes together must save
+constexpr double least_share = 0.25;   // of its bits, that a box must save: the estimate is rough
 
 struct SignedBox {
   i64 low[most_repeat_axes], high[most_repeat_axes];
@@ -51,7 +51,7 @@ SignedBox image_of(const SignedBox& box, const RepeatMap& map, int rank) {
   return image;
 }
 
-// The largest part of a box that does not meet another one.
+// The largest box inside of a box that does not meet another one.
 SignedBox part_outside(const SignedBox& box, const SignedBox& other, int rank) {
   SignedBox best{};
   for (int a = 0; a < rank; a++)
@@ -79,13 +79,13 @@ class RepeatFinder {
       if (best.saves < least) break;
       saved += best.saves;
       boxes_.push_back(best.box);
-      found_.insert(found_.begin(), repeat_of(best));  // what it comes from may be in a box that is found later
+      found_.insert(found_.begin(), repeat_of(best));  // decoded before those found earlier: it may hold their sources
     }
     return saved < share_of_all * all ? std::vector<FoundRepeat>() : std::move(found_);
   }
 
  private:
-  // The elements that a map takes from inside the array.
+  // The elements whose sources are inside the array.
   SignedBox domain_of(const RepeatMap& map) const {
     SignedBox box{};
     for (int a = 0; a < rank_; a++) {
@@ -110,7 +110,7 @@ class RepeatFinder {
     return size ? std::min(bits_ + 1, 2.5 + rough_log2(double(size))) : 0;
   }
 
-  // Looks at some elements of a box.
+  // Estimates from some elements of a box what it saves, and whether it should be negated.
   Candidate candidate_of(const RepeatMap& map, const SignedBox& box) const {
     double plain = 0, negated = 0;
     u64 seed = 1;
@@ -128,7 +128,7 @@ class RepeatFinder {
     return {map, box, negated < plain, saves < least_share * bits_ ? 0 : saves * box.elements(rank_)};
   }
 
-  // The part of a box that neither lies in boxes that were found, nor comes from them. Each of these is empty.
+  // A part of a box that does not meet the boxes found so far, and whose source does not meet them. It may be empty.
   SignedBox free_part(SignedBox box, const RepeatMap& map) const {
     const RepeatMap back = map.inverse();
     for (bool changed = true; changed;) {
@@ -148,7 +148,7 @@ class RepeatFinder {
     return box;
   }
 
-  // Calls use(box) with parts of a map's domain that do not meet what they come from.
+  // Calls use(box) with parts of a map's domain that do not meet their sources.
   template <class F>
   void for_parts(const RepeatMap& map, F use) const {
     const SignedBox whole = domain_of(map);
@@ -175,7 +175,7 @@ class RepeatFinder {
     }
   }
 
-  // The box that saves most, if any saves `least` bits.
+  // The box that saves most. It saves fewer than `least` bits if no box saves as many.
   Candidate best_of(const std::vector<RepeatMap>& maps, double least) const {
     Candidate best;
     best.saves = least / 2;

@@ -1,4 +1,4 @@
-// Finds boxes of an array that are nearly boxes elsewhere in it, mirrored or not (format/repeats.h). Encoder only.
+// Finds boxes of an array that nearly equal boxes elsewhere in it, mirrored or not (format/repeats.h). Encoder only.
 #pragma once
 #include "encoder/plan/array.h"
 
@@ -9,8 +9,8 @@ struct FoundRepeat {
   Repeat repeat;
 };
 
-// In the order of decoding: the elements that a box comes from are in no later one. Boxes do not lie over each other. `bits`: what an
-// element takes otherwise. Nothing is returned unless the boxes promise to save a part of them.
+// The boxes in the order of decoding: none has an element in common with its source, with the source of an earlier box, or with another
+// box. `bits`: what an element takes without repeats. Returns nothing unless the boxes promise to save a twentieth of all bits.
 std::vector<FoundRepeat> find_repeats(const Array& a, double bits);
 
 }  // namespace stz

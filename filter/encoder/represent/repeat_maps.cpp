@@ -12,11 +12,11 @@ constexpr u64 run_of_elements = 64;  // elements that are looked at together
 constexpr u64 fewest_votes = 8, share_of_pairs = 64;
 constexpr size_t most_maps = 16;
 
-// A place whose surroundings were noted. Which places are depends on their numbers alone, so that repeats have the same ones.
+// A place whose surroundings are noted. Whether they are depends on its number alone, so a box and its copy have the same places noted.
 struct NotedPlace {
   u64 surroundings;  // a hash that does not depend on the direction
   u64 element;
-  bool backwards;  // the hash is that of the other direction
+  bool backwards;  // the hash is that of the surroundings read backwards
 
   bool operator<(const NotedPlace& other) const { return std::tie(surroundings, element) < std::tie(other.surroundings, other.element); }
 };
@@ -28,13 +28,13 @@ u64 hash_of(const U* middle, i64 step) {
   return hash;
 }
 
-// Whether a number's places are noted: one of mask + 1 different numbers.
+// Whether the places of a number are noted. About one number of mask + 1 is chosen.
 template <class U>
 bool is_noted(U number, u32 mask) {
   return (u32(number) * u32(multiplier >> 32) >> 16 & mask) == 0;
 }
 
-// The rough magnitudes of a row.
+// Loads the rough magnitudes of a row.
 template <class U>
 void load_row(const Array& a, u64 first, u64 row, U* numbers) {
   memcpy(numbers, a.data + first * sizeof(U), row * sizeof(U));
@@ -83,14 +83,14 @@ void place_of(const stz_layout& layout, u64 element, i64* index) {
   }
 }
 
-// A map and its inverse are the same vote.
+// Of a map and its inverse the one that stands for both: votes for them count together.
 RepeatMap normal(const RepeatMap& map, int rank) {
   for (int axis = 0; axis < rank; axis++)
     if (!map.mirrors(axis) && map.offset[axis] != 0) return map.offset[axis] < 0 ? map.inverse() : map;
   return map;
 }
 
-// Two places say whether the last axis is mirrored; for the others all combinations are possible.
+// Adds the votes of two places. Their directions say whether the last axis is mirrored; for the other axes all combinations are possible.
 void vote(const Array& a, const NotedPlace& one, const NotedPlace& two, std::vector<MapVote>& votes) {
   const int rank = a.layout.rank, last = rank - 1;
   i64 from[most_repeat_axes], to[most_repeat_axes];

@@ -1,4 +1,4 @@
-// How boxes of an array may be mapped onto each other, as places with similar surroundings tell. Encoder only.
+// Maps that may bring boxes of an array onto others, found from places with similar surroundings. Encoder only.
 #pragma once
 #include "encoder/plan/array.h"
 
@@ -6,7 +6,7 @@ namespace stz {
 
 constexpr int most_repeat_axes = 4;
 
-// Element y is like element s * y + offset, where s is -1 along mirrored axes and 1 along others.
+// The element at y comes from the one at s * y + offset, its source, where s is -1 along mirrored axes and 1 along others.
 struct RepeatMap {
   u32 mirrored = 0;  // bit a: along axis a
   i64 offset[most_repeat_axes] = {};
@@ -17,7 +17,8 @@ struct RepeatMap {
   RepeatMap inverse() const;
 };
 
-// The magnitude of a number, cut so that numbers that differ by little are mostly the same: 11 or 28 bits of the mantissa are left.
+// The magnitude of a number without its last bits, so that numbers that differ by little mostly have the same: 11 or 28 bits of the
+// mantissa are left.
 template <class U>
 U rough_magnitude(U bits) {
   constexpr int dropped = sizeof(U) == 4 ? 12 : 24;
@@ -25,7 +26,7 @@ U rough_magnitude(U bits) {
 }
 
 // The maps that most pairs of similar places agree on, those with most votes first. The array has 1 to most_repeat_axes axes and elements
-// of 4 or 8 bytes. They are few; none of them need be any good.
+// of 4 or 8 bytes. The maps are few. They are guesses that the caller must try.
 std::vector<RepeatMap> likely_repeat_maps(const Array& a);
 
 }  // namespace stz
