@@ -3,6 +3,7 @@
 // users, files and the environment and is not trusted.
 #include "api/dtype_names.h"
 #include "api/number_text.h"
+#include "api/option_names.h"
 #include "base/common.h"
 #include "base/element_type.h"
 #include "base/floating_environment.h"
@@ -29,8 +30,6 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr Name flag_names[] = {{"1", 1}, {"true", 1}, {"True", 1}};
-
 // For "%.*s": limits the length in messages.
 int shown(Text text) { return static_cast<int>(std::min<size_t>(text.size(), 60)); }
 #define STZ_SHOWN(text) shown(text), (text).data()
@@ -41,23 +40,10 @@ Text trimmed(Text text) {
   return first == text.npos ? Text() : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// "a, b or c" for the words of an option, "an integer from 1 to 9" for a count.
-std::string choices(const Option& option) {
-  if (!option.is_word()) return "an integer from " + std::to_string(option.least) + " to " + std::to_string(option.most);
-  std::string text;
-  for (i32 value = 0; value <= option.most; ++value) {
-    const Text word = option.word_of(value);
-    if (word.empty()) continue;
-    if (!text.empty()) text += value == option.most ? " or " : ", ";
-    text += word;
-  }
-  return text;
-}
-
-std::string all_keys() {
-  std::string keys = "absolute, pointwise_relative, lossless, fill_value, dtype, layer_bounds, valid_range";
-  for (const Option& each : option_table) keys.append(", ").append(each.name);
-  return keys;
+std::string list_of_keys() {
+  std::string list;
+  for (const Text key : all_keys()) list.append(list.empty() ? "" : ", ").append(key);
+  return list;
 }
 
 template <size_t n>
@@ -177,9 +163,11 @@ class Parser {
       fill_text_ = value;
       return value.empty() ? wrong(STZ_ERROR_OPTION, key, value, "it needs a number, such as fill_value=-999") : STZ_OK;
     }
-    if (key == "relative" || key == "psnr")
+    if (is_measured(key))
       return wrong(STZ_ERROR_MODE, key, value, "it depends on the whole dataset; give absolute=, which h5stz args computes from it");
-    message_.set("'%.*s' is not an option: the options are %s", STZ_SHOWN(key), all_keys().c_str());
+    const Text meant = nearest_key(key);
+    const std::string instead = meant.empty() ? "the options are " + list_of_keys() : "did you mean " + std::string(meant) + "?";
+    message_.set("'%.*s' is not an option: %s", STZ_SHOWN(key), instead.c_str());
     return STZ_ERROR_OPTION;
   }
 
@@ -191,20 +179,25 @@ class Parser {
   int lossless(Text key, Text value, bool has_value) {
     ++bounds_;
     options_.mode = STZ_LOSSLESS;
-    if (has_value && !find_name(flag_names, value)) return wrong(STZ_ERROR_MODE, key, value, "write lossless alone, or lossless=1");
+    if (has_value && !is_yes(value)) return wrong(STZ_ERROR_MODE, key, value, "write lossless alone, or lossless=1");
     return STZ_OK;
   }
 
   int bound(Text key, Text value, i32 mode) {
     ++bounds_;
     options_.mode = mode;
+    if (!value.empty() && value.back() == '%')
+      return wrong(STZ_ERROR_BOUND, key, value,
+                   mode == STZ_ABSOLUTE
+                       ? "it must be a number in the units of the data, not a percentage; h5stz args --relative computes it"
+                       : "it must be a number, not a percentage: 1% is 0.01");
     if (!parse_number(value, options_.bound) || !std::isfinite(options_.bound) || options_.bound < 0)
       return wrong(STZ_ERROR_BOUND, key, value, "it must be a finite number that is zero or more");
     return STZ_OK;
   }
 
   int number(const Option& option, Text value) {
-    i32 given = option.value_of(value);
+    i32 given = option.value_of(plain_word(option, value));
     if (!option.is_word() && (!parse_number(value, given) || given < option.least || given > option.most)) given = -1;
     if (given < 0) {
       message_.set("%.*s=%.*s: it must be %s", STZ_SHOWN(option.name), STZ_SHOWN(value), choices(option).c_str());

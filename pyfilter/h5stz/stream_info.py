@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, cast
 
+import h5py
+
 from h5stz import _core, elements
 from h5stz.counts import counted
 from h5stz.elements import BytesLike, DType
@@ -16,6 +18,10 @@ _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
 _MAGIC = _core.ERROR_CODES["STZ_ERROR_MAGIC"]
 _TRUNCATED = _core.ERROR_CODES["STZ_ERROR_TRUNCATED"]
 
+_OF_DATASET = (
+    "stream is a dataset of HDF5: dataset[...] reads it, h5stz.STZ.from_dataset(dataset) has its options, `h5stz info FILE` "
+    "describes its chunks, and dataset.id.read_direct_chunk(offset)[1] is the stream of a chunk"
+)
 _SHOWN_BYTES = 16
 _HDF5_SIGNATURE = b"\x89HDF\r\n"
 
@@ -161,6 +167,8 @@ def content_of(stream: BytesLike) -> memoryview:
         return memoryview(cast(Any, stream)).cast("B")
     except TypeError:
         kind = type(stream).__name__
+        if isinstance(stream, h5py.Dataset):
+            raise StzTypeError(_OF_DATASET, _ARGUMENT) from None
         hint = ", such as pathlib.Path(name).read_bytes()" if isinstance(stream, str) or hasattr(stream, "__fspath__") else ""
         raise StzTypeError(
             f"stream is of type {kind}: give contiguous bytes that compress() returned{hint}", _ARGUMENT

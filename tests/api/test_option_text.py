@@ -14,6 +14,7 @@ from support import host_tools
 from support.host_tools import ABSOLUTE, LOSSLESS, POINTWISE, Options
 
 library = ctypes.CDLL(host_tools.plugin_file())
+YES, NO = ("yes", "true", "True", "on", "1"), ("no", "false", "False", "off", "0")
 
 
 def parse(text, dtype=0):
@@ -54,6 +55,10 @@ def values(options):
         ("absolute=3,content_check=yes", {"mode": ABSOLUTE, "bound": 3, "content_check": 2}),
         ("absolute=3,check=yes", {"mode": ABSOLUTE, "bound": 3, "check": 1}),
         ("absolute=3,check=no", {"mode": ABSOLUTE, "bound": 3}),
+        *((f"lossless,keep_zeros={word},learn={word}", {"keep_zeros": 1}) for word in YES),
+        *((f"lossless,keep_zeros={word},learn={word}", {"learn": 1}) for word in NO),
+        *((f"lossless={word},content_check={word}", {"content_check": 2}) for word in YES),
+        *((f"lossless,content_check={word}", {"content_check": 1}) for word in NO),
         ("lossless,threads=255,effort=9,layers=1", {"threads": 255, "effort": 9, "layers": 1}),
         ("lossless,block=default,integers=lossless", {}),
         ("absolute=1,fill_value=-1,dtype=i2", {"mode": ABSOLUTE, "bound": 1, "has_fill": 1, "fill": 0xFFFF}),
@@ -82,14 +87,20 @@ def test_fill_values_are_rounded_once(dtype, number):
     [
         ("", "OPTION", "'' is not an option: the options are absolute,"),
         ("absolute=1,", "OPTION", "'' is not an option"),
-        ("absolut=1", "OPTION", "'absolut' is not an option"),
-        ("Absolute=1", "OPTION", "'Absolute' is not an option"),
+        ("absolut=1", "OPTION", "'absolut' is not an option: did you mean absolute?"),
+        ("Absolute=1", "OPTION", "'Absolute' is not an option: did you mean absolute?"),
+        ("absolute=1,favor=size", "OPTION", "'favor' is not an option: did you mean favour?"),
+        ("absolute=1,keepzeros=yes", "OPTION", "'keepzeros' is not an option: did you mean keep_zeros?"),
+        ("rel=1", "OPTION", "'rel' is not an option: did you mean relative?"),
+        ("absolute=1,colour=red", "OPTION", "'colour' is not an option: the options are absolute,"),
         ("absolute", "BOUND", "absolute=: it must be a finite number"),
         ("absolute=1e-3x", "BOUND", "absolute=1e-3x"),
         ("absolute=0x1p3", "BOUND", "absolute=0x1p3"),
         ("absolute=1e400", "BOUND", "absolute=1e400"),
         ("absolute=nan", "BOUND", "absolute=nan"),
         ("absolute=-1", "BOUND", "absolute=-1"),
+        ("absolute=1%", "BOUND", "absolute=1%: it must be a number in the units of the data, not a percentage"),
+        ("pointwise_relative=1%", "BOUND", "pointwise_relative=1%: it must be a number, not a percentage: 1% is 0.01"),
         ("absolute=+-1", "BOUND", "absolute=+-1"),
         ("pointwise_relative=inf", "BOUND", "pointwise_relative=inf"),
         ("block=region", "MODE", "no bound is given"),
@@ -100,7 +111,10 @@ def test_fill_values_are_rounded_once(dtype, number):
         ("psnr=60", "MODE", "psnr=60: it depends on the whole dataset"),
         ("lossless,block=small", "OPTION", "block=small: it must be default, region or throughput"),
         ("lossless,integers=1", "OPTION", "integers=1: it must be lossless or lossy"),
-        ("lossless,content_check=0", "OPTION", "content_check=0: it must be no or yes"),
+        ("ratio=10", "MODE", "ratio=10: it depends on the whole dataset"),
+        ("lossless,content_check=2", "OPTION", "content_check=2: it must be no or yes"),
+        ("lossless,keep_zeros", "OPTION", "keep_zeros=: it must be no or yes"),
+        ("lossless,integers=yes", "OPTION", "integers=yes: it must be lossless or lossy"),
         ("lossless,threads=0", "OPTION", "threads=0: it must be an integer from 1 to 255"),
         ("lossless,threads=256", "OPTION", "threads=256"),
         ("lossless,threads=1.5", "OPTION", "threads=1.5"),

@@ -63,6 +63,14 @@ def test_psnr_and_ratio_never_use_it(rough):
         h5stz.STZ(psnr=60, data=rough, favour="size")
 
 
+def test_a_ratio_with_the_fewest_bytes_has_a_smaller_bound(rough):
+    usual, small = (h5stz.STZ(ratio=10, data=rough, chunks=rough.shape, favour=each) for each in ("default", "size"))
+    assert small.get_config()["favour"] == "size" and small.bound < usual.bound
+    stream = h5stz.compress(rough, ratio=10, favour="size")
+    assert 10 <= rough.nbytes / len(stream) <= 10.3
+    exact.largest_error(rough, h5stz.decompress(stream), small.bound)
+
+
 def test_errors_name_the_remedy(rough):
     with pytest.raises(h5stz.StzError, match="favour='small' must be one of 'default', 'size', 'quality'"):
         h5stz.compress(rough, absolute=1, favour="small")

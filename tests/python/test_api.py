@@ -4,6 +4,7 @@ import ctypes
 import sys
 import threading
 
+import h5py
 import numpy as np
 import pytest
 
@@ -279,6 +280,18 @@ def test_what_was_given_is_described():
     ):
         with pytest.raises(h5stz.StzTypeError, match=told):
             h5stz.info(stream)
+
+
+def test_a_dataset_instead_of_a_stream(tmp_path):
+    told = (
+        r"stream is a dataset of HDF5: dataset\[...\] reads it, h5stz.STZ.from_dataset\(dataset\) has its options, `h5stz info"
+    )
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("x", data=np.zeros((8, 8)), chunks=(8, 8), **h5stz.STZ(absolute=1))
+        for function in (h5stz.info, h5stz.decompress, h5stz.verify, lambda stream: h5stz.drop_layers(stream, 1)):
+            with pytest.raises(h5stz.StzTypeError, match=told):
+                function(dataset)
+        assert h5stz.info(dataset.id.read_direct_chunk((0, 0))[1]).shape == (8, 8)
 
 
 def test_errors_have_the_classes_that_python_expects(tmp_path):

@@ -436,3 +436,11 @@ def test_psnr_of_integers():
 def test_chunks_are_checked(chunks):
     with pytest.raises(h5stz.StzError, match="chunks"):
         h5stz.STZ(psnr=50, data=fields.random_field((20, 20), 3, 1), chunks=chunks)
+
+
+@pytest.mark.parametrize("text", ["psnr=70", "absolute=1,ratio:70", "block=region, relative = 70"])
+def test_text_with_a_bound_of_the_data_names_the_keywords(text):
+    """In Python; the message of the C library names `h5stz args`."""
+    for made in (h5stz.STZ, h5stz.STZ.from_string):
+        with pytest.raises(h5stz.StzError, match=r"give all options as keywords, STZ\((psnr|ratio|relative)=70, data=array\)"):
+            made(text)

@@ -231,3 +231,22 @@ def test_signs_that_the_original_does_not_have_are_counted(pieces, tmp_path, cap
             file["x"] = array
     assert cli.main(["compare", str(tmp_path / "a.h5"), str(tmp_path / "b.h5")]) == 0
     assert "below or above 0, and not so in the original: 4 samples" in capsys.readouterr().out
+
+
+def test_zeros_and_signs_that_were_kept_are_said(tmp_path, capsys):
+    rain = np.maximum(FIELD[0], 0)
+    rain[0, :3] = np.nan
+    zeros = int(np.count_nonzero(rain == 0))
+    assert zeros > 100
+    for name, array in (("rain", rain), ("kept", rain * np.float32(1.01)), ("lost", rain + np.float32(0.01)), ("up", rain + 1)):
+        np.save(tmp_path / f"{name}.npy", array)
+
+    def lines(one, other):
+        return [line.strip() for line in run(capsys, tmp_path / f"{one}.npy", tmp_path / f"{other}.npy")[1].splitlines()]
+
+    assert lines("rain", "kept")[-2:] == ["signs: all kept", f"zeros: all {zeros} kept"]
+    assert lines("rain", "lost")[-1] == f"not 0, and 0 in the original: {zeros} samples"
+    assert not any(line.startswith(("zeros", "signs")) for line in lines("rain", "lost") + lines("rain", "rain"))
+    assert lines("up", "rain")[-1] == "signs: all kept", "there is no 0 to keep"
+    found = h5stz.compare(rain, rain * 2)
+    assert (found.zeros, found.zero_changes) == (zeros, 0)

@@ -46,6 +46,7 @@ class Comparison:
         psnr: 20 log10((high - low) / rmse) in dB; inf without error.
         sign_changes: number of compared pairs in which the sample of the array is below 0, or above 0, and its original is not.
         zero_changes: number of compared pairs in which the original is 0 and the sample of the array is not.
+        zeros: number of compared pairs in which the original is 0.
     """
 
     shape: tuple[int, ...]
@@ -62,6 +63,7 @@ class Comparison:
     psnr: float
     sign_changes: int = 0
     zero_changes: int = 0
+    zeros: int = 0
 
 
 @checked
@@ -176,9 +178,11 @@ def _sign_changes(one: Array, other: Array) -> int:
     return int(np.count_nonzero((other < 0) > (one < 0)) + np.count_nonzero((other > 0) > (one > 0)))
 
 
-def _zero_changes(one: Array, other: Array) -> int:
-    """How many zeros became other numbers."""
-    return int(np.count_nonzero((one == 0) & (other != 0)))
+def _zero_changes(one: Array, other: Array) -> tuple[int, int]:
+    """How many zeros became other numbers, and how many zeros there are."""
+    zeros = one == 0
+    count = int(np.count_nonzero(zeros))
+    return (int(np.count_nonzero(zeros & (other != 0))) if count else 0), count
 
 
 class _Sums:
@@ -186,7 +190,7 @@ class _Sums:
 
     def __init__(self, identical: bool) -> None:
         self.identical = identical
-        self.count = self.unpaired = self.sign_changes = self.zero_changes = 0
+        self.count = self.unpaired = self.sign_changes = self.zero_changes = self.zeros = 0
         self.low, self.high, self.largest = math.inf, -math.inf, 0.0
         self.at: tuple[int, ...] | None = None
         self.errors = self.squares = 0.0
@@ -244,7 +248,9 @@ class _Sums:
     def _count_changes(self, one: Array, other: Array) -> None:
         """Counts valid samples that changed their sign, or from 0."""
         self.sign_changes += _sign_changes(one, other)
-        self.zero_changes += _zero_changes(one, other)
+        changed, count = _zero_changes(one, other)
+        self.zero_changes += changed
+        self.zeros += count
 
     def _sum_up(self, samples: Array, error: Array, squares: float) -> None:
         """Adds valid samples of the original, their errors, and the sum of their squares."""
@@ -278,6 +284,7 @@ class _Sums:
             psnr=math.inf if rmse == 0 else 20 * math.log10(width / rmse) if width > 0 else math.nan,
             sign_changes=self.sign_changes,
             zero_changes=self.zero_changes,
+            zeros=self.zeros,
         )
 
 
@@ -294,6 +301,10 @@ def summary_lines(found: Comparison) -> list[str]:
         said.append("no pair of samples is finite in both")
     if found.sign_changes:
         said.append(f"below or above 0, and not so in the original: {counted(found.sign_changes, 'sample')}")
+    elif found.count and not found.identical:
+        said.append("signs: all kept")
+    if found.zeros and not found.zero_changes and not found.identical:
+        said.append(f"zeros: all {found.zeros} kept")
     if found.zero_changes:
         said.append(f"not 0, and 0 in the original: {counted(found.zero_changes, 'sample')}")
     if found.unpaired:

@@ -121,7 +121,7 @@ def _status(words: list[str]) -> int:
         misplaced = _misplaced(error, words)
         command, name = (None, "") if misplaced else _named(words)
         others = {each: _command(each) for each in _COMMANDS} if isinstance(error, click.NoSuchOption) else {}
-        text = misplaced or wording.explained(error, command, others)
+        text = misplaced or wording.explained(error, words, command, others)
         complain(f"{text} See {NAME} {name}{' ' if name else ''}--help")
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):

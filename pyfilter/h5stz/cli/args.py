@@ -9,13 +9,13 @@ import click
 import numpy as np
 
 from h5stz import _core, elements
-from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, flag, kept_options
+from h5stz.cli.parameters import FILE, Parsed, bound_options, bounds_given, chunk_shape, coding_given, coding_options, flag
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.files.classic_netcdf import opened_source
 from h5stz.hdf5.named_datasets import dataset_with_samples
 from h5stz.options import arguments
-from h5stz.options.resolved import MEASURED
+from h5stz.options.resolved import measured_in
 from h5stz.options.stz import STZ, Options
 from h5stz.sources.remote_files import shown_name
 
@@ -42,16 +42,14 @@ def _fill_value(text: str) -> int | float | Literal[False]:
     help="The number that marks missing values; needs --data or --dtype. none: --data has no missing values.",
 )
 @click.option("--dtype", help="Type of the dataset, e.g. f4 or i2, if --data is not given.")
-@click.option("--block", default="default", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
+@coding_options
 @click.option("--threads", type=int, help="Threads that write a chunk. H5STZ_THREADS overrides it.")
 @click.option("--append-axis", type=int, metavar="N", help="The axis along which the dataset grows; 0 is the first.")
 @click.option(
     "--integers",
-    default="lossless",
     type=click.Choice(list(_core.CHOICES["integers"])),
-    help="lossy: the bound applies to integers too.",
+    help="lossy: the bound applies to integers too. [default: lossless]",
 )
-@kept_options
 @click.option("--variable", "variables", multiple=True, metavar="NAME", help="Compress this dataset only; may be repeated.")
 @click.option(
     "--chunks",
@@ -104,15 +102,15 @@ def _print(resolved: STZ, full: tuple[int, ...] | None, lines: dict[str, str]) -
 def _resolved(given: dict[str, Any], chunks: tuple[int, ...] | None) -> STZ:
     """The STZ of the parameters of `h5stz args`."""
     text, dtype, data = given.pop("text"), _dtype(given.pop("dtype")), given.pop("data")
-    wanted = bounds_given(given) | given
+    bound, coding = bounds_given(given), coding_given(given)
+    wanted = bound | coding | {name: value for name, value in given.items() if value is not None}
     if text is not None:
-        unchanged = {"block": "default", "integers": "lossless"}
-        beside = [name for name, value in wanted.items() if value not in (None, unchanged.get(name))] + ["data"] * bool(data)
+        beside = [*wanted, *["data"] * bool(data)]
         if beside:
             both = f"{flag(beside[0])} beside the text {text!r}"
             raise StzError(f"{both}: give the options either as text or as arguments such as --absolute", _ARGUMENT)
-        kind, _, number = text.partition(",")[0].replace(":", "=").partition("=")
-        if kind in MEASURED:
+        if found := measured_in(text):
+            kind, number = found
             raise StzError(f"{text!r}: {kind} refers to the data: give {flag(kind)} {number} --data FILE DATASET", _ARGUMENT)
         return STZ.from_string(text, dtype=dtype)
     if not data:

@@ -21,9 +21,8 @@ from h5stz.cli.parameters import (
     bound_options,
     bounds_given,
     chunk_shape,
-    enhance_option,
-    favour_option,
-    kept_options,
+    coding_given,
+    coding_options,
     placed,
     share,
 )
@@ -37,7 +36,6 @@ from h5stz.options.stz import Options
 from h5stz.sources.remote_files import shown_name
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
-_SHARED = ("block", "effort", "layers", "enhance", "check", "keep_zeros", "keep_range", "valid_range", "favour")
 _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lossless or none"
 
 
@@ -52,18 +50,7 @@ _RULE_FORM = "absolute:B, relative:R, psnr:DB, ratio:X, pointwise_relative:R, lo
     metavar="GLOB=BOUND",
     help=f"Bound for datasets whose path matches: {_RULE_FORM}. The first match applies.",
 )
-@click.option("--block", type=click.Choice(list(_core.CHOICES["block"])), help="Shape of blocks.")
-@click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
-@favour_option
-@click.option("--layers", type=int, metavar="N", help="Precision layers, 1 to 7; the first ones are a preview. [default: 1]")
-@enhance_option
-@kept_options
-@click.option(
-    "--check",
-    is_flag=True,
-    default=None,
-    help="Decode and compare each chunk before it is stored, which detects faulty memory. Also applies to later writes to OUT.",
-)
+@coding_options
 @click.option(
     "--max-error",
     type=ERROR,
@@ -88,7 +75,7 @@ def compress(source: str, target: str | None, datasets: tuple[str, ...], dry_run
     The bound applies to all datasets that no --dataset matches. Give at most one.
     """
     bounds = bounds_given(given, ", and --dataset GLOB=BOUND for datasets with another one")
-    rules = _rules(datasets, bounds, {name: given.pop(name) for name in _SHARED}, given["max_error"] is not None)
+    rules = _rules(datasets, bounds, coding_given(given), given["max_error"] is not None)
     rechunk = _rechunk(given.pop("chunks"))
     if dry_run:
         return _plan(source, rules, rechunk, given["again"], given["max_error"], as_json)
@@ -121,16 +108,16 @@ def _plan(
 
 
 def _rules(datasets: Sequence[str], bounds: dict[str, Any], shared: dict[str, Any], none_do: bool) -> list[repack_plan.Rule]:
-    """The rules of --dataset, then the bound for all other datasets. `shared` are options for both, None if not given.
+    """The rules of --dataset, then the bound for all other datasets. `shared` are options for both.
 
     `none_do`: True permits no rule at all.
     """
-    shared = {name: value for name, value in shared.items() if value is not None}
     rules = [_rule(text, shared) for text in datasets]
     if bounds:
         rules.append(repack_plan.Rule("*", cast(Options, bounds | shared)))
     if not rules and not none_do:
         raise StzError("give a bound, such as --relative 1e-3, or --dataset GLOB=BOUND", _ARGUMENT)
+    repack_plan.check_use(rules, shared)
     return rules
 
 
@@ -147,7 +134,11 @@ def _rule(text: str, shared: dict[str, Any]) -> repack_plan.Rule:
     try:
         made = {kind: share(number) if kind in SHARES else float(number), **shared}
     except ValueError:
-        forms = f"{kind}:1e-3 or {kind}:0.1%" if kind in SHARES else f"{kind}:1e-3"
+        forms = f"{kind}:1e-3"
+        if kind in SHARES:
+            forms += f" or {kind}:0.1%"
+        elif number.rstrip().endswith("%"):
+            forms += f", or a share of the range, relative:{number}"
         raise StzError(f"--dataset {text!r}: {kind}:{number} is not a number: give one, such as {forms}", _ARGUMENT) from None
     return repack_plan.Rule(pattern, cast(Options, made))
 

@@ -17,7 +17,7 @@ from h5stz import _core, elements, slabs
 from h5stz.cli import datasets
 from h5stz.cli.explained import Failures, explained
 from h5stz.cli.output import NOTHING_STORED, printable, say
-from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, enhance_option, favour_option
+from h5stz.cli.parameters import BOUNDS, FILE, bound_options, bounds_given, coding_given, coding_options
 from h5stz.counts import counted
 from h5stz.errors import StzError
 from h5stz.estimating import SAMPLE_BYTES, Estimate, estimate
@@ -48,24 +48,13 @@ class _Line:
 @click.command("estimate")
 @click.argument("file", metavar="FILE[::/PATH]", type=FILE)
 @bound_options("each dataset")
-@click.option("--effort", type=int, metavar="N", help="1 (fastest) to 9 (smallest). [default: 5]")
-@favour_option
-@enhance_option
+@coding_options
 @click.option(
     "--sample", type=int, default=SAMPLE_BYTES >> 20, metavar="MIB", help="Read about this much of each dataset. [default: 128]"
 )
 @click.option("--jobs", type=int, default=1, metavar="N", help="Threads. [default: 1]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def estimate_command(
-    file: str,
-    effort: int | None,
-    favour: str | None,
-    enhance: bool | str | None,
-    sample: int,
-    jobs: int,
-    as_json: bool,
-    **given: Any,
-) -> int:
+def estimate_command(file: str, sample: int, jobs: int, as_json: bool, **given: Any) -> int:
     """Estimate ratio, PSNR and time of `compress`, without writing anything.
 
     Without a bound, relative bounds from 1e-1 to 1e-5 are tried. --ratio and --psnr also print the absolute bound that gives
@@ -76,9 +65,8 @@ def estimate_command(
     name, path = datasets.split(file)
     if sample < 1:
         raise StzError(f"--sample {sample}: give a number of MiB, 1 or more", _ARGUMENT)
-    bounds = bounds_given(given)
+    bounds, shared = bounds_given(given), coding_given(given)
     asked = [bounds] if bounds else [{"relative": relative} for relative in _GRID]
-    shared = {name: value for name, value in (("effort", effort), ("favour", favour), ("enhance", enhance)) if value}
     for one in asked:
         check_options(cast(Options, one | shared))
     with explained(name, "nothing was estimated"), opened_source(name) as source:
@@ -195,4 +183,4 @@ def _print(lines: list[_Line]) -> None:
             say(f"up to {counted(count, 'sample')} of {line.path} near 0 may change the sign ({line.asked})")
         if count := line.estimate.zero_changes:
             what = f"up to {counted(count, 'sample')} of {line.path} that are 0 may become other numbers"
-            say(f"{what} ({line.asked}); --keep-zeros of h5stz compress prevents it")
+            say(f"{what} ({line.asked}); --keep-zeros prevents it")

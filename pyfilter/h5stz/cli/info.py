@@ -36,6 +36,7 @@ _SHOWN = 3  # datasets that an error names; damaged chunks that are told of a da
 _HEADERS = 1 << 14  # chunks of a file whose headers are read: about a second
 _REMOTE_HEADERS = 1 << 8  # likewise of a remote file, where each is a request
 _FEWEST = 16  # of each dataset, however many there are
+_ELSEWHERE = ("append_axis", "integers")  # options that other lines tell of
 _UNKNOWN = "unknown, as earlier losses were not measured"
 _WIDTH = 1 << 16  # in characters, for rich: it must not cut lines, which a terminal breaks and a program searches
 
@@ -56,7 +57,7 @@ class _File:
 @click.option("--all", "everything", is_flag=True, help="Also datasets that h5stz did not compress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def info(files: tuple[str, ...], globs: tuple[str, ...], everything: bool, as_json: bool) -> int:
-    """Print bound, ratio, levels and chunks of the datasets in files, as a tree.
+    """Print bound, options, ratio, levels and chunks of the datasets in files, as a tree.
 
     A DATASET after FILE shows only this dataset; FILE::/PATH does the same. The exit status is 1 if a file cannot be read, or
     if one of the inspected chunks is damaged.
@@ -216,6 +217,8 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
         yield f"grows along axis {made.append_axis}"
     if made.fill_value is not None:
         yield f"fill value: {made.fill_value!r}"
+    if options := ", ".join(f"{name}={_of_option(value)}" for name, value in made.options.items() if name not in _ELSEWHERE):
+        yield f"options: {options}"
     yield f"chunks: {_times(dataset.chunks)}, {dataset.chunks_stored} stored"
     yield size
     if made.trained_sets is not None:
@@ -225,6 +228,11 @@ def _lines(dataset: DatasetFacts) -> Iterator[str]:
         yield "WARNING: chunks of less than 4 KiB hardly get smaller: h5stz.suggest_chunks proposes larger ones"
     yield f"content checks: {made.content_checks}"
     yield from _lines_of_chunks(made, dataset.chunks_stored)
+
+
+def _of_option(value: Any) -> str:
+    """The value of an option as STZ takes it in Python."""
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
@@ -237,6 +245,13 @@ def _lines_of_chunks(made: Compression, stored: int) -> Iterator[str]:
     of = f" of the first {facts.looked_at}" if facts.looked_at < stored else ""
     if facts.looked_at > len(damaged):
         yield f"levels: {facts.levels}"
+    if facts.forms:
+        forms = [f"{each.form} in {counted(each.chunks, 'chunk')}" for each in facts.forms]
+        yield f"stored as: {'; '.join(forms)}{of}"
+    if facts.preview:
+        found = facts.preview
+        share = f"{found.bytes / found.stream_bytes:.0%} of the bytes"
+        yield f"preview: errors up to {found.max_error:.2g} from {share}: {counted(found.chunks, 'chunk')}{of}"
     if facts.layers:
         everything = facts.layers[-1].bytes
         texts = [f"{layer.max_error:.2g} from {layer.bytes / everything:.0%}" for layer in facts.layers[:-1]]

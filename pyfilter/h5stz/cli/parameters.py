@@ -43,51 +43,26 @@ def _ends(text: str) -> tuple[float | None, float | None]:
     return ends[0], ends[1]
 
 
-def kept_options(function: _Function) -> _Function:
-    """Decorator for commands: adds --keep-zeros, --keep-range and --valid-range. Their values are those for STZ, or None."""
-    valid_range = click.option(
-        "--valid-range",
-        type=Parsed("two numbers", _ends),
-        metavar="A,B",
-        help="The smallest and the largest valid value, as 0,100 or 0, (no end). Decompressed values stay between them.",
-    )
-    keep_range = click.option(
-        "--keep-range",
-        is_flag=True,
-        default=None,
-        help="Decompressed values stay between the smallest and the largest value of their chunk.",
-    )
-    keep_zeros = click.option(
-        "--keep-zeros",
-        is_flag=True,
-        default=None,
-        help="Samples that are 0 come back as 0, whatever the bound is.",
-    )
-    return keep_zeros(keep_range(valid_range(function)))
+class Parsed(_ParamType):
+    """A parameter that a function parses. The function's ValueError is the error message."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self._parse = name, parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The parsed value."""
+        if not isinstance(value, str):  # a default
+            return value
+        try:
+            return self._parse(value)
+        except ValueError as error:
+            of_python = str(error).startswith("could not convert")
+            self.fail(f"{value!r} is no {self.name}" if of_python else str(error), param, ctx)
 
 
-def favour_option(function: _Function) -> _Function:
-    """Decorator for commands: adds the option --favour. Its value is the one for STZ, or None."""
-    return click.option(
-        "--favour",
-        type=click.Choice(list(_core.CHOICES["favour"])),
-        help="What counts under the bound: size (about 1 % fewer bytes, a lower PSNR) or quality.",
-    )(function)
-
-
-def enhance_option(function: _Function) -> _Function:
-    """Decorator for commands: adds the option --enhance. Its value is the one for STZ, or None."""
-
-    def meant(context: click.Context, parameter: click.Parameter, value: str | None) -> bool | str | None:
-        return None if value is None else _ENHANCEMENTS[value]
-
-    return click.option(
-        "--enhance",
-        type=click.Choice(list(_ENHANCEMENTS)),
-        callback=meant,
-        help="Lower the mean error for the same size. strict keeps the bound; relaxed and both permit 1.5 times it; auto "
-        "is for --psnr and --ratio.",
-    )(function)
+def _enhancement(context: click.Context, parameter: click.Parameter, value: str | None) -> bool | str | None:
+    """The value of --enhance as STZ takes it."""
+    return None if value is None else _ENHANCEMENTS[value]
 
 
 class _Share(click.types.FloatParamType):
@@ -98,6 +73,17 @@ class _Share(click.types.FloatParamType):
         if isinstance(value, str) and value.rstrip().endswith("%"):
             return float(click.FLOAT(value.rstrip()[:-1], param, ctx)) / 100
         return click.FLOAT(value, param, ctx)
+
+
+class _Number(click.types.FloatParamType):
+    """A number. The error about a percentage says which bounds may be one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        if isinstance(value, str) and value.rstrip().endswith("%"):
+            share_of_range = f"--relative {value.strip()}"
+            self.fail(f"{value!r} is not a number: give one, or a share of the range as {share_of_range}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 #: Bounds that are a share of something.
@@ -129,11 +115,63 @@ def bound_options(of: str) -> Callable[[_Function], _Function]:
     def decorate(function: _Function) -> _Function:
         function = click.option("--lossless", is_flag=True, help="Restore every bit.")(function)
         for name, (metavar, text) in reversed(_NUMBERS.items()):
-            kind = _Share() if name in SHARES else click.FLOAT
+            kind = _Share() if name in SHARES else _Number()
             function = click.option(flag(name), name, type=kind, metavar=metavar, help=f"{text.format(of=of)}.")(function)
         return function
 
     return decorate
+
+
+#: Options of STZ, beside bounds, that all commands with a bound have: what click.option() takes for each. None if not given.
+CODING: dict[str, dict[str, Any]] = {
+    "block": {"type": click.Choice(list(_core.CHOICES["block"])), "help": "Shape of blocks. [default: default]"},
+    "effort": {"type": int, "metavar": "N", "help": "1 (fastest) to 9 (smallest). [default: 5]"},
+    "favour": {
+        "type": click.Choice(list(_core.CHOICES["favour"])),
+        "help": "What counts under the bound: size (about 1 % fewer bytes, a lower PSNR) or quality.",
+    },
+    "layers": {
+        "type": int,
+        "metavar": "N",
+        "help": "Precision layers, 1 to 7; the first ones are a preview. [default: 1]",
+    },
+    "enhance": {
+        "type": click.Choice(list(_ENHANCEMENTS)),
+        "callback": _enhancement,
+        "help": "Lower the mean error for the same size. strict keeps the bound; relaxed and both permit 1.5 times it; auto "
+        "is for --psnr and --ratio.",
+    },
+    "keep_zeros": {"is_flag": True, "default": None, "help": "Samples that are 0 come back as 0, whatever the bound is."},
+    "keep_range": {
+        "is_flag": True,
+        "default": None,
+        "help": "Decompressed values stay between the smallest and the largest value of their chunk.",
+    },
+    "valid_range": {
+        "type": Parsed("two numbers", _ends),
+        "metavar": "A,B",
+        "help": "The smallest and the largest valid value, as 0,100 or 0, (no end). Decompressed values stay between them.",
+    },
+    "check": {
+        "is_flag": True,
+        "default": None,
+        "help": "Decode and compare each chunk before it is stored, which detects faulty memory. Also applies to later writes "
+        "of the dataset.",
+    },
+}
+
+
+def coding_options(function: _Function) -> _Function:
+    """Decorator for commands: adds the options of CODING."""
+    for name, words in reversed(CODING.items()):
+        function = click.option(flag(name), name, **words)(function)
+    return function
+
+
+def coding_given(given: dict[str, Any]) -> dict[str, Any]:
+    """Removes the options of coding_options() from the parameters of a command, and returns those given as options of STZ."""
+    values = {name: given.pop(name) for name in CODING}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def bounds_given(given: dict[str, Any], others: str = "") -> dict[str, Any]:
@@ -160,24 +198,9 @@ def share(text: str) -> float:
     return float(number[:-1]) / 100 if number.endswith("%") else float(number)
 
 
-class Parsed(_ParamType):
-    """A parameter that a function parses. The function's ValueError is the error message."""
-
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name, self._parse = name, parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The parsed value."""
-        if not isinstance(value, str):  # a default
-            return value
-        try:
-            return self._parse(value)
-        except ValueError as error:
-            of_python = str(error).startswith("could not convert")
-            self.fail(f"{value!r} is no {self.name}" if of_python else str(error), param, ctx)
-
-
 def _error(text: str) -> float:
+    if text.rstrip().endswith("%"):
+        raise ValueError(f"{text!r} is not an error in the units of the data: give a number, such as 0.01")
     error = float(text)
     if not 0 <= error < math.inf:
         raise ValueError(f"{text!r} is not an error of 0 or more")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import click
 
@@ -27,6 +28,7 @@ _CURES = {
 }
 _ELSEWHERE = "h5stz extract {file}::{path} --region INDICES reads what is in other chunks"
 _CACHE = 'h5stz.open("simplecache::" + url)', "simplecache::ADDRESS in place of the address"
+_ANSWERS = ("true", "false", "yes", "no", "on", "off", "1", "0")  # what people write after flags
 _BEFORE = r"(?<![\w/'\",:=.])"  # an argument: in quotation marks, paths and rules stand words of the user
 
 
@@ -49,11 +51,14 @@ def as_options(message: str, command: click.Command | None) -> str:
     )
 
 
-def explained(error: click.UsageError, command: click.Command | None, others: Mapping[str, click.Command]) -> str:
+def explained(
+    error: click.UsageError, words: Sequence[str], command: click.Command | None, others: Mapping[str, click.Command]
+) -> str:
     """The problem with the words of a command line, and the remedy.
 
     Args:
         error: the error of click.
+        words: the words.
         command: the command in the words; None if there is none.
         others: all commands by name, if the error is about an option.
     """
@@ -64,7 +69,11 @@ def explained(error: click.UsageError, command: click.Command | None, others: Ma
             message = f"No such option {error.option_name}: {', '.join(having)} {'has' if len(having) == 1 else 'have'} it"
     extra = re.match(r"Got unexpected extra arguments? \((.*)\)", message)
     if extra and command is not None:
-        if any("::/PATH" in (each.metavar or "") for each in command.params):
+        flags = {option for each in command.params if getattr(each, "is_flag", False) for option in each.opts}
+        answered = [(option, word) for option, word in pairwise(words) if option in flags and word.lower() in _ANSWERS]
+        if answered:
+            message = f"{answered[0][1]} is more than {command.name} takes: {answered[0][0]} has no value"
+        elif any("::/PATH" in (each.metavar or "") for each in command.params):
             message = f"{extra[1]} is one word too many: a dataset is named together with its file, FILE::/PATH"
         else:
             message = f"{extra[1]} is more than {command.name} takes"

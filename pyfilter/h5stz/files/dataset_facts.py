@@ -6,7 +6,8 @@ A file may have millions of chunks. Only a limited number of headers is read for
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from h5stz.hdf5 import lossy_filters
 from h5stz.hdf5.objects import array_bytes, dtype_text, name_of, text
 from h5stz.hdf5.written_parts import written_bytes
 from h5stz.options.chunks import SMALL
+from h5stz.options.option_checks import option_value
 from h5stz.options.precision import errors_by_layers
 from h5stz.options.stz import client_data
 from h5stz.reading.dataset_reader import DatasetReader
@@ -48,6 +50,26 @@ class LayerFacts:
 
 
 @dataclass(frozen=True)
+class FormFacts:
+    """How samples are stored, as `form` of h5stz.info(), and the number of the first chunks that are stored in this way."""
+
+    form: str
+    chunks: int
+
+
+@dataclass(frozen=True)
+class PreviewFacts:
+    """The first chunks that have a preview of lossless data: their number, the largest error of their previews, the bytes of
+    the previews, and all bytes of these chunks.
+    """
+
+    chunks: int
+    max_error: float
+    bytes: int
+    stream_bytes: int
+
+
+@dataclass(frozen=True)
 class ChunkFacts:
     """Facts from the headers of the first chunks of a dataset.
 
@@ -64,6 +86,8 @@ class ChunkFacts:
         relaxed_bound: largest error bound of chunks with an enhancement filter, or None.
         damaged: the error of the first damaged chunk, with its place and the remedy, or None.
         damaged_chunks: the errors of all damaged chunks.
+        forms: FormFacts, the most frequent form first.
+        preview: PreviewFacts, or None if no chunk has a preview.
     """
 
     looked_at: int = 0
@@ -79,6 +103,8 @@ class ChunkFacts:
     relaxed_bound: float | None = None
     damaged: str | None = None
     damaged_chunks: tuple[str, ...] = ()
+    forms: tuple[FormFacts, ...] = ()
+    preview: PreviewFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +122,8 @@ class Compression:
         first_chunks: ChunkFacts.
         trained_sets: number of sets of predictions in the client data, trained with data (STZ.trained()); None without any; 0
             if the client data have every chunk fitted.
+        options: the options of STZ, beside bound and fill value, that differ from the defaults. An end of `valid_range` that
+            there is not is None.
     """
 
     mode: str
@@ -109,6 +137,7 @@ class Compression:
     content_checks: str
     first_chunks: ChunkFacts
     trained_sets: int | None
+    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -184,7 +213,16 @@ def _compression(dataset: h5py.Dataset, words: tuple[int, ...], most_chunks: int
         verify_files.described(dataset),
         _chunk_facts(dataset, most_chunks, grows=append_axis is not None and mode != "lossless"),
         None if meaning["learned"] is None else meaning["learned"].count,
+        _options(meaning),
     )
+
+
+def _options(meaning: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: option_value(name, meaning[name]) for name in _core.OPTIONS if meaning[name]}
+    for name in ("layer_bounds", "valid_range"):
+        if meaning[name]:
+            found[name] = tuple(number if math.isfinite(number) else None for number in meaning[name])
+    return found
 
 
 def _bound_text(mode: str, bound: float, dtype: DType, integers: int) -> str:
@@ -221,7 +259,17 @@ def _chunk_facts(dataset: h5py.Dataset, most: int, *, grows: bool) -> ChunkFacts
         max((header["relaxed_bound"] for header in headers if header["enhanced"]), default=None),
         next(iter(damaged), None),
         damaged,
+        tuple(FormFacts(*each) for each in Counter(header["form"] for header in headers).most_common()),
+        _preview_facts([header for header in headers if header["preview_error"] is not None]),
     )
+
+
+def _preview_facts(headers: Sequence[dict[str, Any]]) -> PreviewFacts | None:
+    """`headers`: of chunks with a preview."""
+    if not headers:
+        return None
+    sizes = [(header["preview_bytes"], header["layers"][-1][0]) for header in headers]
+    return PreviewFacts(len(headers), max(header["preview_error"] for header in headers), *map(sum, zip(*sizes, strict=True)))
 
 
 def _layer_facts(headers: Sequence[dict[str, Any]]) -> tuple[LayerFacts, ...]:

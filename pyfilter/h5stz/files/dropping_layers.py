@@ -10,6 +10,7 @@ import h5py
 from h5stz import _core
 from h5stz.errors import StzError
 from h5stz.hdf5.written_parts import written_boxes
+from h5stz.options.option_checks import BOUNDS
 from h5stz.options.precision import best_error
 from h5stz.options.stz import STZ, Options, client_data
 from h5stz.unreadable import naming_stream
@@ -38,6 +39,18 @@ def options_at_error(dataset: h5py.Dataset, max_error: float) -> STZ | None:
     if dataset.dtype.kind in "iu":
         config["integers"] = "lossy"
     return STZ(**cast(Options, config))
+
+
+def other_options(dataset: h5py.Dataset, options: Options) -> list[str]:
+    """The names of options, beside bounds, that a dataset has with another value or not at all."""
+    own = STZ.from_dataset(dataset).get_config()
+    given = {name: value for name, value in options.items() if name not in (*BOUNDS, "lossless")}
+    if given.get("enhance") is True:  # only beside psnr or ratio
+        given["enhance"] = "both"
+    wanted = {
+        name: STZ(**cast(Options, {"absolute": 0.0, name: value})).get_config().get(name) for name, value in given.items()
+    }
+    return [name for name, value in wanted.items() if value != own.get(name)]
 
 
 def shorter_chunks(dataset: h5py.Dataset, max_error: float) -> Iterator[tuple[tuple[int, ...], int, bytes, float]]:

@@ -19,7 +19,7 @@ from h5stz import _core, elements, patterns
 from h5stz.counts import counted
 from h5stz.elements import DType
 from h5stz.errors import HDF5_ERRORS, StzError
-from h5stz.files.dropping_layers import has_layers, options_at_error
+from h5stz.files.dropping_layers import has_layers, options_at_error, other_options
 from h5stz.files.history import is_lossy
 from h5stz.hdf5 import cf_names
 from h5stz.hdf5.missing_numbers import has_other_marker, missing_values, occurring
@@ -119,6 +119,7 @@ class Plan:
         if isinstance(rechunk, tuple) and not (rechunk and all(isinstance(each, int) and each > 0 for each in rechunk)):
             raise StzError(f"rechunk={rechunk!r}: give a number of 1 or more for each axis", _ARGUMENT)
         self._rules, self._rechunk, self._again, self._max_error = rules, rechunk, again, max_error
+        check_use(rules, {"rechunk": isinstance(rechunk, tuple), "again": again})
         self._contents = Contents(file, lost)
         paths = [path for each in self._contents.paths.values() for path in each]
         self._chosen = [set(patterns.chosen_paths(rule.pattern, paths)) for rule in rules]
@@ -169,6 +170,7 @@ class Plan:
             StzError: (a ValueError) the options do not suit the dataset.
         """
         if self._max_error is not None and has_layers(dataset):
+            self._check_shortened(dataset)
             shorter = options_at_error(dataset, self._max_error)
             return Decision("less precise") if shorter is None else Decision(None, shorter, tuple(dataset.chunks or ()), True)
         paths = self._contents.paths[identity(dataset)]
@@ -195,6 +197,17 @@ class Plan:
             if reason := without_bound(error, options):
                 return Decision(reason)
             raise type(error)(f"{paths[0]}: {error}", error.code) from None
+
+    def _check_shortened(self, dataset: h5py.Dataset) -> None:
+        """Raises StzError if a dataset that only loses layers should have options that it does not have."""
+        rule = self._rule_of(dataset)
+        path = name_of(dataset)
+        for name in other_options(dataset, {} if rule is None or rule.options is None else rule.options):
+            raise StzError(
+                f"{path}: max_error= removes its precision layers, and encodes nothing, so {name}= has no effect: leave it "
+                f"out, or give {path} the rule none",
+                _ARGUMENT,
+            )
 
     def _with_options(self, dataset: h5py.Dataset, options: dict[str, Any]) -> Decision:
         chunks = self._chunks_of(dataset)
@@ -308,8 +321,21 @@ def _can_be_read(properties: h5py.h5p.PropDCID) -> bool:
     return all(map(h5py.h5z.filter_avail, filters))
 
 
+def check_use(rules: Sequence[Rule], given: Mapping[str, Any]) -> None:
+    """Raises StzError if nothing is encoded by the rules, although an option for that is given."""
+    unused = [name for name, value in given.items() if value]
+    if unused and not any(rule.options for rule in rules):
+        raise StzError(
+            f"{unused[0]}= has no effect without a bound (max_error= removes precision layers, and encodes nothing): give a "
+            "bound such as relative=1e-3, or leave it out",
+            _ARGUMENT,
+        )
+
+
 def all_rules(rules: Sequence[Rule], options: Options, max_error: float | None = None) -> list[Rule]:
     """`rules`, then a rule with `options`, if any, for all other datasets. Raises StzError if there is nothing to do."""
+    if options.keys().isdisjoint((*BOUNDS, "lossless")) and max_error is not None:
+        check_use(rules, options)
     rules = [*rules, *([Rule("*", options)] if options else [])]
     if not rules and max_error is None:
         raise StzError("give a bound such as relative=1e-3, or rules, or max_error= for datasets with layers", _ARGUMENT)

@@ -101,6 +101,12 @@ def settings_of(meaning: Mapping[str, Any]) -> Settings:
     return Settings(**{name: value for name, value in meaning.items() if name not in ("dtype", "byte_order", "shape")})
 
 
+def measured_in(text: str) -> tuple[str, str] | None:
+    """The first option in a text that only data can resolve, and its value; None if there is none."""
+    items = [item.replace(":", "=").partition("=") for item in text.split(",")]
+    return next(((key.strip(), value.strip()) for key, _, value in items if key.strip() in MEASURED), None)
+
+
 def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -> Resolved:
     """The Resolved of a text. `others` are the options given beside it, of which only dtype is permitted.
 
@@ -114,6 +120,13 @@ def of_text(text: str, others: Mapping[str, Any], defaults: Mapping[str, Any]) -
         of_data = name in ("data", "chunks", *MEASURED)
         instead = f"give all as keywords, STZ(..., {name}=...)" if of_data else f"write all of them in the text {text!r}"
         raise StzError(f"{name}= beside a text of options: {instead}", _ARGUMENT)
+    if found := measured_in(text):
+        kind, number = found
+        raise StzError(
+            f"{text!r}: {kind} refers to the whole dataset, which text cannot name: give all options as keywords, "
+            f"STZ({kind}={number or '...'}, data=array)",
+            _MODE,
+        )
     dtype = others["dtype"]
     dataset_dtype = None if dtype is None else elements.as_dtype(dtype)
     code = 0 if dataset_dtype is None else elements.element_type(elements.storage_dtype(dataset_dtype))[0]

@@ -162,8 +162,8 @@ class STZ(h5py.filters.FilterRefBase):  # type: ignore[misc]  # h5py has no anno
             the first if no valid number of their chunk is, and not above the second likewise.
         favour: what counts under the bound. "size": about 1 % fewer bytes, and a PSNR that is up to 1.5 dB lower. "quality":
             the lower mean error. "default": quality up to effort 6. From 7 on, both are tried and the smaller stream is kept,
-            unless the bound is `psnr` or `ratio`, or there is an enhancement. "size" excludes `psnr` and `enhance`.
-            Provisional.
+            unless the bound is `psnr` or `ratio`, or there is an enhancement. "size" excludes `psnr` and `enhance`; with
+            `ratio` the bound gets smaller. Provisional.
 
     Valid numbers are finite, not masked and not the fill value. For complex data they are the real and imaginary parts.
 

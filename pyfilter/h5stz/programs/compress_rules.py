@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from h5stz import _core
 from h5stz.errors import StzError
+from h5stz.options.resolved import MEASURED
 from h5stz.options.stz import STZ
 
 _ARGUMENT = _core.ERROR_CODES["STZ_ERROR_ARGUMENT"]
@@ -23,7 +24,7 @@ CACHE_VARIABLE = "H5STZ_COMPRESS_CACHE"
 _FORM = "PATTERN=absolute:B, PATTERN=pointwise_relative:R or PATTERN=lossless, then for example ,block=region or ,fill_value=X"
 # The last "=BOUND" counts: a path may have such characters itself.
 _RULE = re.compile(
-    r"(?P<pattern>.*)=(?P<options>(?P<bound>absolute|relative|psnr|pointwise_relative|lossless)(?:[=:,].*)?)", re.DOTALL
+    r"(?P<pattern>.*)=(?P<options>(?P<bound>absolute|relative|psnr|ratio|pointwise_relative|lossless)(?:[=:,].*)?)", re.DOTALL
 )
 
 _SHARE = re.compile(r"\A(pointwise_relative[=:])([0-9.]+(?:[eE][+-]?[0-9]+)?)%")
@@ -65,10 +66,10 @@ def parse(text: str) -> Rule:
     options = _SHARE.sub(lambda share: f"{share[1]}{float(share[2]) / 100!r}", match["options"])
     if not pattern.startswith("/") or any(character in text for character in "\n\0"):
         raise StzError(f"--compress {text!r}: a pattern is matched with whole paths: begin it with /, as in /rho*", _ARGUMENT)
-    if bound in ("relative", "psnr"):
+    if bound in MEASURED:
         raise StzError(
             f"--compress {text!r}: {bound}: refers to the whole dataset, and a program writes it piece by piece: when the "
-            "first piece is compressed its range is not known. Give the bound itself, absolute:B",
+            "first piece is compressed the rest is not known. Give the bound itself, absolute:B",
             _MODE,
         )
     try:
