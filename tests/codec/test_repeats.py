@@ -67,8 +67,8 @@ SYMMETRIC = {
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("name", SYMMETRIC)
 def test_half_of_a_symmetric_array_is_enough(name, near, dtype):
-    array = SYMMETRIC[name](rough((20, 33, 60), dtype))
-    alone = len(h5stz.compress(rough((20, 33, 60), dtype), lossless=True)) / array.nbytes
+    array = SYMMETRIC[name](rough((14, 24, 30), dtype))
+    alone = len(h5stz.compress(rough((14, 24, 30), dtype), lossless=True)) / array.nbytes
     array = nearly(array) if near else array
     found, repeats = share(array)
     assert repeats
@@ -77,7 +77,7 @@ def test_half_of_a_symmetric_array_is_enough(name, near, dtype):
 
 
 def test_every_quarter_of_a_field_with_two_mirrors_is_one():
-    quarter = rough((24, 25, 60))
+    quarter = rough((16, 20, 30))
     half = np.concatenate([quarter, quarter[::-1]])
     whole = np.concatenate([half, half[:, ::-1]], axis=1)
     found, repeats = share(whole)
@@ -89,16 +89,16 @@ def test_every_quarter_of_a_field_with_two_mirrors_is_one():
 def test_other_arrays_have_none(name):
     rng = np.random.default_rng(3)
     array = {
-        "rough": rough((40, 33, 60)),
-        "noise": rng.standard_normal((40, 33, 60)).astype("f4"),
-        "constant rows": np.repeat(rng.standard_normal((1200, 1)).astype("f4"), 60, axis=1),
-        "few values": rng.integers(0, 40, (40, 33, 60)).astype("f4") / 7,
+        "rough": rough((14, 20, 30)),
+        "noise": rng.standard_normal((14, 20, 30)).astype("f4"),
+        "constant rows": np.repeat(rng.standard_normal((280, 1)).astype("f4"), 30, axis=1),
+        "few values": rng.integers(0, 40, (14, 20, 30)).astype("f4") / 7,
     }[name]
     assert not share(array)[1]
 
 
 def test_special_values_and_fill_values_stay():
-    array = SYMMETRIC["a two-fold axis"](rough((20, 33, 60)))
+    array = SYMMETRIC["a two-fold axis"](rough((14, 24, 30)))
     array[3, 4:9] = np.nan
     array[7, 1, 2:4] = np.inf, -np.inf
     array[8, 8, 8:12] = -0.0, 0.0, 1e-42, -1e-42
@@ -122,7 +122,7 @@ def test_every_part_has_the_bits_of_the_array(name, tmp_path):
     "options", [{"block": "region"}, {"effort": 1}, {"effort": 9}, {"content_check": True}, {"keep_zeros": True}]
 )
 def test_with_other_options(options):
-    array = nearly(SYMMETRIC["a two-fold axis"](rough((20, 33, 60))))
+    array = nearly(SYMMETRIC["a two-fold axis"](rough((14, 24, 30))))
     assert share(array, **options)[1]
     stream = h5stz.compress(array, lossless=True, **options)
     assert stream == h5stz.compress(array, lossless=True, threads=3, **options)
@@ -130,7 +130,7 @@ def test_with_other_options(options):
 
 
 def test_info_says_so():
-    info = h5stz.info(h5stz.compress(SYMMETRIC["a mirror plane"](rough((20, 33, 60))), lossless=True))
+    info = h5stz.info(h5stz.compress(SYMMETRIC["a mirror plane"](rough((14, 24, 30))), lossless=True))
     assert info.form.startswith("repeats: blocks of ")
     assert (info.patches, info.bound_used, info.levels, info.preview_error) == (0, False, 1, None)
 
@@ -156,7 +156,7 @@ def test_what_is_lost_with_a_box_is_lost_where_it_comes_again():
 @pytest.mark.parametrize("wide", [4, 12, 30])
 def test_patches_of_a_symmetric_array_have_no_repeats(wide):
     """What was kept of an array with a bound is a patch without loss, which must not be a patched stream itself."""
-    array = SYMMETRIC["a mirror plane"](rough((20, 33, 60)))
+    array = SYMMETRIC["a mirror plane"](rough((14, 24, 30)))
     stream = h5stz.compress(array, absolute=1e-3)
     kept = h5stz.decompress(stream)
     changed = rough(array.shape, seed=9)
@@ -170,14 +170,14 @@ def test_patches_of_a_symmetric_array_have_no_repeats(wide):
 
 def test_an_array_with_too_many_nans_has_none():
     """The array has every NaN that could stand in place of a box, so its stream has no repeats."""
-    array = SYMMETRIC["halves of a line"](rough((20, 33, 60)))
+    array = SYMMETRIC["halves of a line"](rough((14, 24, 30)))
     array.view("u4")[:4096] = 0x7FC57000 + np.arange(4096, dtype="u4")
-    array[39600 : 39600 + 4096] = array[:4096]
+    array[len(array) // 2 :][:4096] = array[:4096]
     assert not share(array)[1]
 
 
 def test_a_chunk_that_is_changed_in_part_is_written_anew():
-    array = SYMMETRIC["a mirror plane"](rough((20, 33, 60)))
+    array = SYMMETRIC["a mirror plane"](rough((14, 24, 30)))
     stream = h5stz.compress(array, lossless=True)
     changed = array.copy()
     changed[3, 4] = array[3, 5]
@@ -188,16 +188,16 @@ def test_a_chunk_that_is_changed_in_part_is_written_anew():
 
 @needs_programs("h5dump")
 def test_through_h5py_and_h5dump(tmp_path):
-    array = nearly(SYMMETRIC["a two-fold axis"](rough((20, 64, 60))))
+    array = nearly(SYMMETRIC["a two-fold axis"](rough((20, 32, 30))))
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("x", data=array, chunks=(40, 64, 30), **h5stz.STZ(lossless=True))
+        file.create_dataset("x", data=array, chunks=(40, 32, 30), **h5stz.STZ(lossless=True))
     with h5py.File(tmp_path / "a.h5") as file:
         assert file["x"][...].tobytes() == array.tobytes()
         view = h5stz.view(file["x"])
         assert exact.same_bits(view[3:30:2, ::3, 7], array[3:30:2, ::3, 7])
         assert exact.same_bits(view.level(1)[...], array[::2, ::2, ::2])
         assert exact.same_bits(view.at_error(1.0)[...], array)
-        chunk = file["x"].id.read_direct_chunk((0, 0, 30))[1]
+        chunk = file["x"].id.read_direct_chunk((0, 0, 0))[1]
     assert reference_decoder.read_header(chunk).repeats
     run("h5dump", "-d", "/x", "-b", "LE", "-o", tmp_path / "x.bin", tmp_path / "a.h5")
     assert (tmp_path / "x.bin").read_bytes() == array.tobytes()
