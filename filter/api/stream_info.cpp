@@ -144,7 +144,7 @@ stz_stream_info stream_info(const u8* stream, size_t size) {
   const u8* base = stream + header.base_offset;
   const size_t base_size = size - size_t(header.base_offset);
   const Header base_header = read_header(base, base_size);
-  require_inner_stream(base_header, header.layout);
+  require_inner_stream(header, base_header, header.layout);
   require(stream_bytes(base_header) == header.base_size, STZ_ERROR_CORRUPT);
   require_plain_stream(base_header, base, base_size);
   return stream_info(header, base_header, base, base_size);

@@ -9,9 +9,9 @@ namespace stz {
 namespace {
 
 // Fails unless an inner stream is for such an array and its checks are right.
-void verify_inner(const stz_layout& expected, const u8* stream, size_t size) {
+void verify_inner(const Header& outer, const stz_layout& expected, const u8* stream, size_t size) {
   const Header header = read_header(stream, size);
-  require_inner_stream(header, expected);
+  require_inner_stream(outer, header, expected);
   require(stream_bytes(header) == size, STZ_ERROR_CORRUPT);
   if (header.form == Form::blocks)
     verify_sections(header, stream, size, header.layers.refinements());
@@ -23,7 +23,7 @@ void verify_inner(const stz_layout& expected, const u8* stream, size_t size) {
 
 void decode_patched(const Header& h, const u8* stream, size_t size, u8* out, size_t out_size, int threads, Verification* verification) {
   require_stream_size(h, size);
-  verify_inner(h.layout, stream + h.base_offset, size_t(h.base_size));
+  verify_inner(h, h.layout, stream + h.base_offset, size_t(h.base_size));
   decode(stream + h.base_offset, size_t(h.base_size), out, out_size, threads, verification);
   Buffer<u8> box, others;
   for (size_t k = 0; k < h.patches.size(); k++) {
@@ -31,7 +31,7 @@ void decode_patched(const Header& h, const u8* stream, size_t size, u8* out, siz
     const stz_layout layout = patch_layout(h, patch);
     const u64 bytes = array_bytes(layout);
     require(bytes <= out_size, STZ_ERROR_CORRUPT);
-    verify_inner(layout, stream + patch.offset, size_t(patch.size));
+    verify_inner(h, layout, stream + patch.offset, size_t(patch.size));
     box.resize(size_t(bytes));
     decode(stream + patch.offset, size_t(patch.size), box.data(), size_t(bytes), threads, verification);
     if (!h.repeats.empty()) {

@@ -102,8 +102,9 @@ stz_layout patch_layout(const stz_layout& array, const Patch& patch) {
   return layout;
 }
 
-void require_inner_stream(const Header& inner, const stz_layout& expected) {
+void require_inner_stream(const Header& outer, const Header& inner, const stz_layout& expected) {
   const stz_layout& layout = inner.layout;
+  require(outer.repeats.empty() || inner.mode == STZ_LOSSLESS, STZ_ERROR_CORRUPT);
   require(inner.form != Form::patched && layout.dtype == expected.dtype && layout.byte_order == expected.byte_order &&
               layout.rank == expected.rank && std::equal(layout.shape, layout.shape + layout.rank, expected.shape),
           STZ_ERROR_CORRUPT);

@@ -32,8 +32,8 @@ void set_patch_offsets(Header& h);
 
 // The layout of a patch's stream.
 stz_layout patch_layout(const stz_layout& array, const Patch& patch);
-// Fails unless `inner`, the header of a patch or of the base, has this layout and is not itself patched.
-void require_inner_stream(const Header& inner, const stz_layout& expected);
+// Fails unless `inner`, the header of a patch or of the base, has this layout and is not itself patched; with repeats it must be lossless.
+void require_inner_stream(const Header& outer, const Header& inner, const stz_layout& expected);
 
 // Copies the elements of a box of an array.
 void take_box(const stz_layout& array, const u64* origin, const u64* extent, const u8* elements, u8* box);

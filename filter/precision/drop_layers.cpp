@@ -47,7 +47,7 @@ Bytes with_smaller_base(const u8* stream, size_t size, Header h, double max_erro
   if (h.mode == STZ_POINTWISE_RELATIVE) return copy_of(stream, size);  // patches have no absolute bound
   const u8* const old_base = stream + h.base_offset;
   const Header inner = read_header(old_base, h.base_size);
-  require_inner_stream(inner, h.layout);
+  require_inner_stream(h, inner, h.layout);
   const Bytes base = drop_layers(old_base, h.base_size, max_error);
   if (base.size() >= h.base_size) return copy_of(stream, size);
   const double base_bound = read_header(base.data(), base.size()).bound;

@@ -50,7 +50,7 @@ PatchedReader::PatchedReader(Source& source, Header header, u64 cache_bytes)
   elements_ = elements_of(header_.layout.shape, rank);
   for (const Patch& patch : header_.patches) elements_ += elements_of(patch.extent, rank);
   Header base_header = peek_header(base);
-  require_inner_stream(base_header, header_.layout);
+  require_inner_stream(header_, base_header, header_.layout);
   require(stream_bytes(base_header) == header_.base_size, STZ_ERROR_CORRUPT);
   base_ = std::make_unique<StreamReader>(base, std::move(base_header), share(header_.layout.shape));
 }
@@ -121,7 +121,7 @@ void PatchedReader::with_patch(size_t k, F use) {
     if (!p.reader) {
       SourcePart part(source_, patch.offset, patch.size);
       Header header = peek_header(part);
-      require_inner_stream(header, patch_layout(header_, patch));
+      require_inner_stream(header_, header, patch_layout(header_, patch));
       require(stream_bytes(header) == patch.size, STZ_ERROR_CORRUPT);
       p.reader = std::make_unique<StreamReader>(part, std::move(header), may_keep);
       p.blocks_present = p.reader->blocks_present();

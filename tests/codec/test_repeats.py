@@ -239,6 +239,10 @@ def of_floats():
     return [Patch((0, 0), (3, 4), h5stz.compress(BASE[:3, :4], lossless=True))]
 
 
+def with_a_bound():
+    return [Patch((0, 0), (3, 4), h5stz.compress(DIFFERENCES, absolute=1, integers="lossy"))]
+
+
 def over_each_other():
     one = h5stz.compress(DIFFERENCES, lossless=True)
     return [Patch((0, 0), (3, 4), one), Patch((0, 3), (3, 4), one)]
@@ -259,6 +263,7 @@ def transparent():
         {"repeats": 2},
         {"repeats": 9},
         {"patches": of_floats()},
+        {"patches": with_a_bound()},
         {"patches": over_each_other(), "repeats": 2},
         {"patches": transparent()},
         {"base": h5stz.compress(BASE, absolute=0.5)},

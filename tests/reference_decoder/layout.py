@@ -63,6 +63,7 @@ def decode_inside(header, stream, shape, verify, max_error, *, differences=False
     """The array of the base or of a patch of a patched stream; `differences`: of signed integers of the same width."""
     inner = read_header(stream)
     require(inner.form != PATCHED, "a patched stream in a patched one")
+    require(not header.repeats or inner.mode == 0, "repeats with a bound")
     component, floats = (np.dtype(f"i{header.component.itemsize}"), None) if differences else (header.component, header.floats)
     expected = component, floats, header.parts, header.byte_order
     same_type = (inner.component, inner.floats, inner.parts, inner.byte_order) == expected
