@@ -68,8 +68,9 @@ Bytes stream_with_repeats(const stz_layout& layout, const u8* data, const stz_op
   if (options.mode != STZ_LOSSLESS || options.layers > 1 || options.bound_used || options.prior_bound > 0 || bits < fewest_repeated_bits)
     return {};
   const std::vector<FoundRepeat> repeats = find_repeats(a, bits);
+  if (repeats.empty()) return {};
   const std::optional<u64> fill = placeholder(a, options);
-  if (repeats.empty() || !fill) return {};
+  if (!fill) return {};
   Header h;
   h.layout = layout;
   h.has_fill = options.has_fill != 0;

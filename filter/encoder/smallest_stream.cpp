@@ -70,14 +70,14 @@ Out relative_stream(const FloatingArray<S>& array, const StreamRequest& request)
 template <class Out, class F>
 void keep_smallest_exact(Out& best, const Array& a, const Header& h, const StreamRequest& request, F exact) {
   constexpr double equal_numbers = 5;  // mean size of numbers that are often predicted exactly
-  constexpr double near = 1;
+  constexpr double near = 1, sure = 3;
   constexpr int finer = 2;  // the step is the median difference, divided by 4 to 8
   const Predictability p = predictability_of(a);
   const bool possible = h.mode == STZ_LOSSLESS && request.layers <= 1 && a.width >= 4 && p.units < 64 && p.median > 0 &&
                         p.places >= equal_numbers && p.places >= 0.75 * p.units;
   const double gain = possible ? p.bits_in_ulps() - p.bits_with_remainders() : -near;
-  const double sure = request.effort > default_effort ? 64 : 3;
-  if (gain < sure || !best.empty()) keep_smaller(best, exact());
+  const bool both = request.effort > default_effort || gain < sure;
+  if (both || !best.empty()) keep_smaller(best, exact());
   if (gain <= -near) return;
   Out cut = stream_with_remainders<Out>(a, h, request, power_of_two_below(p.median) / double(1 << finer));
   if (best.empty() && cut.empty()) best = exact();

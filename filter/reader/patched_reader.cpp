@@ -64,7 +64,7 @@ void PatchedReader::read(const Request& request, u8* out, int threads, DamageRep
 void PatchedReader::read_below(size_t patches, const Request& request, u8* out, int threads, DamageReport* report) {
   bool base_is_visible;
   const std::vector<size_t> visible = visible_patches(patches, request, base_is_visible);
-  if (base_is_visible) base_->read(has_repeats() ? Request{request.start, request.count, request.step} : request, out, threads, report);
+  if (base_is_visible) base_->read(of_base(request), out, threads, report);
   for (size_t v = visible.size(); v-- > 0;) read_patch(visible[v], request, out, threads, report);
 }
 
@@ -75,12 +75,17 @@ std::vector<ByteRange> PatchedReader::plan(const Request& request) {
   return source_.not_peeked(merged(std::move(ranges), 0));  // a patch's reader may have kept bytes of the next patch
 }
 
+// What is asked of the base. Errors of a source would not be those of the elements that come from it, so repeats need all of its precision.
+Request PatchedReader::of_base(const Request& request) const {
+  return has_repeats() ? Request{request.start, request.count, request.step} : request;
+}
+
 // Adds the ranges that read_below() would fetch.
 void PatchedReader::plan_below(size_t patches, const Request& request, std::vector<ByteRange>& ranges) {
   const auto add = [&](const std::vector<ByteRange>& more) { ranges.insert(ranges.end(), more.begin(), more.end()); };
   bool base_is_visible;
   const std::vector<size_t> visible = visible_patches(patches, request, base_is_visible);
-  if (base_is_visible) add(base_->plan(has_repeats() ? Request{request.start, request.count, request.step} : request));
+  if (base_is_visible) add(base_->plan(of_base(request)));
   for (const size_t k : visible) {
     Overlap overlap;
     overlaps(header_.patches[k], request, overlap);

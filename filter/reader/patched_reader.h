@@ -33,6 +33,7 @@ class PatchedReader : public ArrayReader {
   // the base and the patches before it.
   bool has_repeats() const { return !header_.repeats.empty(); }
   bool overlaps(const Patch& patch, const Request& request, Overlap& overlap) const;
+  Request of_base(const Request& request) const;
   void read_below(size_t patches, const Request& request, u8* out, int threads, DamageReport* report);
   void plan_below(size_t patches, const Request& request, std::vector<ByteRange>& ranges);
   std::vector<size_t> visible_patches(size_t patches, const Request& request, bool& base_is_visible) const;

@@ -119,7 +119,16 @@ def test_every_part_has_the_bits_of_the_array(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"block": "region"}, {"effort": 1}, {"effort": 9}, {"content_check": True}, {"keep_zeros": True}]
+    "options",
+    [
+        {"block": "region", "keep_zeros": True},
+        {"effort": 1, "append_axis": 0},
+        {"effort": 9},
+        {"check": True, "content_check": True, "fill_value": -9999.0},
+        {"keep_range": True, "favour": "size", "check": True},
+        {"valid_range": (-1e3, 1e3), "enhance": "strict"},
+    ],
+    ids=str,
 )
 def test_with_other_options(options):
     array = nearly(SYMMETRIC["a two-fold axis"](rough((14, 24, 30))))
@@ -188,6 +197,7 @@ def test_a_chunk_that_is_changed_in_part_is_written_anew():
 
 @needs_programs("h5dump")
 def test_through_h5py_and_h5dump(tmp_path):
+    """Written, read in parts, changed in part, and read by a program of HDF5."""
     array = nearly(SYMMETRIC["a two-fold axis"](rough((20, 32, 30))))
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("x", data=array, chunks=(40, 32, 30), **h5stz.STZ(lossless=True))
@@ -199,6 +209,10 @@ def test_through_h5py_and_h5dump(tmp_path):
         assert exact.same_bits(view.at_error(1.0)[...], array)
         chunk = file["x"].id.read_direct_chunk((0, 0, 0))[1]
     assert reference_decoder.read_header(chunk).repeats
+    with h5py.File(tmp_path / "a.h5", "a") as file:
+        for step in range(3):  # where sources lie, again and again
+            array[2 + step : 9, 5 : 20 + step] = file["x"][2 + step : 9, 5 : 20 + step] = step
+            file.flush()
     run("h5dump", "-d", "/x", "-b", "LE", "-o", tmp_path / "x.bin", tmp_path / "a.h5")
     assert (tmp_path / "x.bin").read_bytes() == array.tobytes()
 

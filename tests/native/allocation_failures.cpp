@@ -396,6 +396,7 @@ int file_of(const Bytes& stream) {
 void fail_in_layers(const Case& source) {
   Prepared p = prepare(source, 1);
   const std::string prefix = source.name + ", ";
+  check(source.options.mode != STZ_LOSSLESS || (p.stream[4] & 3) == 3, source.name, ", boxes are not stored as differences");
   rewrite_forgotten(p);
   const Operation operations[] = {
       {prefix + "compress", [&] { return compress(p); }},       {prefix + "estimate", [&] { return estimate(p); }},
@@ -453,13 +454,16 @@ std::vector<Case> smallest_cases() {
   return list;
 }
 
-// Streams of which the encoder decodes what it writes: in precision layers, and with a filter that enhances.
+// Streams of which the encoder decodes what it writes: in precision layers, and with a filter that enhances. And one with repeats.
 std::vector<Case> decoding_cases() {
   std::vector<Case> list;
   list.push_back(make<float>("f4, layers", STZ_F32, {9, 16, 17}, STZ_ABSOLUTE, 1e-2));
   list.back().options.layers = 3;
   list.push_back(make<float>("f4, enhanced", STZ_F32, {18, 20, 22}, STZ_ABSOLUTE, 1e-1));
   list.back().options.enhance = STZ_ENHANCE_STRICT;
+  list.push_back(make<float>("f4, repeats", STZ_F32, {24, 16, 20}, STZ_LOSSLESS, 0));
+  Bytes& twice = list.back().array;
+  std::copy(twice.begin(), twice.begin() + std::ptrdiff_t(twice.size() / 2), twice.begin() + std::ptrdiff_t(twice.size() / 2));
   return list;
 }
 
