@@ -25,7 +25,7 @@ LONGER = {"memory": 4000, "h5py": 600, "netcdf4": 100, "modes": 200, "h5repack":
 #: Programs that rewrite, of each tier: recognition does not ask the allocator, so that some tell whether one disturbs it.
 REWRITING = {
     "fast": dict.fromkeys(allocators.LIBRARIES, 50),
-    "slow": {name: 1000 if name == "glibc" else 150 for name in allocators.LIBRARIES},
+    "slow": {name: 500 if name == "glibc" else 100 for name in allocators.LIBRARIES},
     "night": {name: 4000 if name == "glibc" else 500 for name in allocators.LIBRARIES},
 }
 

@@ -28,9 +28,9 @@ def check(directory, limits):
 
 @pytest.mark.slow
 def test_little_memory(tmp_path):
-    check(tmp_path, 8)
+    check(tmp_path, 20)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 def test_little_memory_in_small_steps(tmp_path):
     check(tmp_path, 100)

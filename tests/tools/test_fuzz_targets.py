@@ -19,7 +19,7 @@ import seeds
 
 TARGETS = long_run.native_targets()
 #: New inputs of each target: some seconds' worth.
-RUNS = {"roundtrip": 500, "filter": 300, "hdf5": 300, "reader": 1000, "decode": 2000, "info": 2000}
+RUNS = {"roundtrip": 300, "filter": 200, "hdf5": 200, "reader": 300, "decode": 500, "info": 500}
 #: Of these the seeds are golden streams, which are accepted.
 STREAMS = {"decode", "info", "reader"}
 
