@@ -71,8 +71,9 @@ class _Share(click.types.FloatParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; 0.001 for 0.1%."""
         if isinstance(value, str) and value.rstrip().endswith("%"):
-            return float(click.FLOAT(value.rstrip()[:-1], param, ctx)) / 100
-        return click.FLOAT(value, param, ctx)
+            percent: float = super().convert(value.rstrip()[:-1], param, ctx)
+            return percent / 100
+        return super().convert(value, param, ctx)
 
 
 class _Number(click.types.FloatParamType):
