@@ -70,10 +70,13 @@ class _Share(click.types.FloatParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number; 0.001 for 0.1%."""
-        if isinstance(value, str) and value.rstrip().endswith("%"):
-            percent: float = super().convert(value.rstrip()[:-1], param, ctx)
-            return percent / 100
-        return super().convert(value, param, ctx)
+        text = str(value).rstrip()
+        if not text.endswith("%"):
+            return super().convert(value, param, ctx)
+        try:
+            return float(text[:-1]) / 100
+        except ValueError:
+            self.fail(f"{value!r} is not a valid percentage", param, ctx)
 
 
 class _Number(click.types.FloatParamType):
@@ -81,8 +84,9 @@ class _Number(click.types.FloatParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number."""
-        if isinstance(value, str) and value.rstrip().endswith("%"):
-            share_of_range = f"--relative {value.strip()}"
+        text = str(value).strip()
+        if text.endswith("%"):
+            share_of_range = f"--relative {text}"
             self.fail(f"{value!r} is not a number: give one, or a share of the range as {share_of_range}", param, ctx)
         return super().convert(value, param, ctx)
 
