@@ -122,6 +122,11 @@ bool quantize_sample(const Quantizer<S>& q, S x, RealOf<S> p, CodeOf<S>& code, S
   }
 }
 
+template <class T>
+T reconstruct_one(const void* quantizer, T prediction, int code) {
+  return reconstruct<T>(*static_cast<const Quantizer<T>*>(quantizer), prediction, code);
+}
+
 // ---------------------------------------------------------------- rows by kernels
 
 // Whether the kernels for integers can handle the step.
@@ -186,6 +191,21 @@ bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T*
 }
 
 }  // namespace
+
+template <class T>
+bool decoded_by_class_kernels(const Quantizer<T>& q) {
+  if (q.kind == QuantizerKind::uniform) return encoded_by_class_kernels(q);
+  return q.kind == QuantizerKind::ulp || q.step <= (sizeof(T) == 4 ? u64(1) << 16 : u64(1) << 45);
+}
+template bool decoded_by_class_kernels(const Quantizer<float>&);
+template bool decoded_by_class_kernels(const Quantizer<double>&);
+
+template <class T>
+NumberSteps<T> number_steps(const Quantizer<T>& q) {
+  return {q.kind == QuantizerKind::integer, T(q.step), q.step, q.zero_bits, reconstruct_one<T>, &q};
+}
+template NumberSteps<float> number_steps(const Quantizer<float>&);
+template NumberSteps<double> number_steps(const Quantizer<double>&);
 
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,

@@ -78,6 +78,17 @@ struct Quantizer {
   void set_uniform(double bound_, double level_bound_);
 };
 
+// What kernels for byte codes need to decode integers and numbers in ULP space. Refers to the quantizer.
+template <class T>
+NumberSteps<T> number_steps(const Quantizer<T>& q);
+// Whether kernels for byte codes can decode samples, and whether they can encode them.
+template <class T>
+bool decoded_by_class_kernels(const Quantizer<T>& q);
+template <class S>
+bool encoded_by_class_kernels(const Quantizer<S>& q) {
+  return q.kind == QuantizerKind::uniform && !q.rounds && q.fast.safe > 0;
+}
+
 // Quantizes n samples x[stride * i] of a row of a parity class. `masked` (may be null): marks samples without a code, which become their
 // prediction. `index`: index of the first sample in its class.
 template <class S>

@@ -75,11 +75,13 @@ void BlockDecoder<S>::put_masked(const LevelToDecode<S>& level, const BlockToDec
 
 // Decodes the samples of a task, whose first sample has raster index `first`. `next`: the next wide code to use.
 template <class S>
-void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next) {
+void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, ClassTask<RealOf<S>> task, u32 first, size_t& next) {
   STZ_STAGE(predict);
   if constexpr (std::is_floating_point_v<S>) {
     const ClassCodes<Code>& codes = work_.codes[cls];
     const ClassParameters& p = level.directory.p[cls];
+    const NumberSteps<S> numbers = number_steps(level.quantizer);
+    if (level.quantizer.kind != QuantizerKind::uniform) task.numbers = &numbers;
     if (p.feedback.any)
       uniform_kernels<S>().decode_feedback(task, feedback_task(work_, cls, p, level.quantizer), codes.bytes.data() + first);
     else

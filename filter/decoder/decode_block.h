@@ -78,7 +78,7 @@ class BlockDecoder {
   static void share_lines(const LevelToDecode<S>& level, BlockDecoder* decoders, const BlockToDecode<S>* blocks, int count);
   void place_class(const LevelToDecode<S>& level, int cls);
   void store_for_finer_level(const BlockToDecode<S>& block);
-  void place_bytes(const LevelToDecode<S>& level, int cls, const ClassTask<RealOf<S>>& task, u32 first, size_t& next);
+  void place_bytes(const LevelToDecode<S>& level, int cls, ClassTask<RealOf<S>> task, u32 first, size_t& next);
   void place_block(const LevelToDecode<S>& level, const BlockToDecode<S>& block, u32 wanted, int axis);
   void read_numbers(const LevelToDecode<S>& level, int cls, bool coded);
   void place_numbers(const LevelToDecode<S>& level, int cls);

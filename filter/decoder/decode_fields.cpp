@@ -143,13 +143,13 @@ void FieldBlockDecoder::join(const FieldBlock& b, const u8* parts, size_t n, U* 
   }
   if (!b.escapes) return;
   BitFields tops(planes + layout.full_planes + layout.short_planes);
-  u64 found = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (symbols_[i] != b.symbols.size()) continue;
-    require(found++ < b.escapes, STZ_ERROR_CORRUPT);
-    x[i] = U(x[i] | U(U(tops.take(widths_.top)) << widths_.low));
-  }
+  places_.resize(n);
+  const size_t found = kernels().bytes.find(symbols_.data(), n, u8(b.symbols.size()), places_.data());
   require(found == b.escapes, STZ_ERROR_CORRUPT);
+  for (size_t k = 0; k < found; k++) {
+    U& v = x[places_[k]];
+    v = U(v | U(U(tops.take(widths_.top)) << widths_.low));
+  }
 }
 
 template <class U>

@@ -29,6 +29,7 @@ class FieldBlockDecoder {
   const bool swap_;
   const u64 all_, in_block_;
   Buffer<u8> symbols_;
+  Buffer<u32> places_;
   Buffer<u64> numbers_, rests_;  // room for numbers of any width
 };
 

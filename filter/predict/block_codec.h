@@ -101,7 +101,10 @@ struct BlockWork {
 constexpr int largest_byte_mean = 97;
 template <class S>
 bool may_use_byte_indices(const Quantizer<S>& q, int mean) {
-  return std::is_floating_point_v<S> && q.kind == QuantizerKind::uniform && !q.rounds && q.fast.safe > 0 && mean <= largest_byte_mean;
+  if constexpr (std::is_floating_point_v<S>)
+    return mean <= largest_byte_mean && decoded_by_class_kernels(q);
+  else
+    return false;
 }
 
 // The mean of the codes of a class with all their bits.

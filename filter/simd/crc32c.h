@@ -23,7 +23,8 @@ inline u64 crc32c_of_8(u64 crc, u64 v) { return __crc32cd(u32(crc), v); }
 inline u64 crc32c_of_1(u64 crc, u8 v) { return __crc32cb(u32(crc), v); }
 #endif
 
-constexpr size_t crc_run = 512;  // bytes of each of the three runs; a power of two
+constexpr size_t crc_run = 512;            // bytes of each of the three runs; a power of two
+constexpr size_t crc_ahead = 5 * crc_run;  // how far memory is asked for before it is read, at least the three runs
 
 // The effect of crc_run zero bytes on a register: the xor of one table entry per byte of the register.
 struct CrcOfZeros {
@@ -113,6 +114,8 @@ u32 crc32c(u32 crc, const u8* p, size_t n) {
   for (; n >= 3 * crc_run; n -= 3 * crc_run, p += 3 * crc_run) {
     u64 a = crc, b = 0, c = 0;
     for (size_t i = 0; i < crc_run; i += 8) {
+      if (i % 64 == 0)  // three runs at once are no sequence that processors would recognise
+        for (size_t k = 0; k < 3; k++) __builtin_prefetch(p + crc_ahead + 3 * i + 64 * k);
       a = crc32c_of_8(a, crc_word(p + i));
       b = crc32c_of_8(b, crc_word(p + crc_run + i));
       c = crc32c_of_8(c, crc_word(p + 2 * crc_run + i));

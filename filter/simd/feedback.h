@@ -105,12 +105,13 @@ STZ_INLINE void decode_feedback_row(const FeedbackWeights& weights, const Feedba
   }
 }
 
-template <class T, int terms>
+template <class T, class Samples, int terms>
 void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
   using Code = CodeOf<T>;
   const int n = int(task.rows.n[3]);
   if (n == 0) return;
-  const T step = task.quantizer.step, unit = f.unit;
+  const T unit = f.unit;
+  const Samples samples(task);
   const FeedbackWeights weights(f);
   const FeedbackHistory<T> history(task, f);
   i16* const sums = f.sums;
@@ -127,9 +128,13 @@ void decode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
         decode_feedback_row<terms>(weights, history.row(i, j, k), pitch / 2, n, bytes + index, sums + at, codes + at);
         return at;
       },
-      [&](T * place, u32, int, Vector<T> p, std::ptrdiff_t at) __attribute__((always_inline)) {
+      [&](T * place, u32 index, int left, Vector<T> p, std::ptrdiff_t at) __attribute__((always_inline)) {
         p += real_of<T>(load_integers_of<Code>(sums + at)) * unit;
-        store<T>(place, p + real_of<T>(load_integers_of<Code>(codes + at)) * step);
+        const Vector<T> sample = samples(p, load_integers_of<Code>(codes + at), left);
+        if constexpr (std::is_same_v<Samples, UniformSamples<T>>)
+          store<T>(place, sample);
+        else  // escaped codes, which count as 0, leave the prediction as it is
+          store<T>(place, load_bytes<Code>(bytes + index) == byte_escape ? p : sample);
       });
 }
 
@@ -312,11 +317,23 @@ void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
       }
 }
 
-template <class T>
-void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
-  constexpr decltype(&decode_feedback_rows<T, 0>) by_terms[] = {decode_feedback_rows<T, 0>, decode_feedback_rows<T, 1>,
-                                                                decode_feedback_rows<T, 2>, decode_feedback_rows<T, 3>};
+template <class T, class Samples>
+void decode_feedback_as(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
+  constexpr decltype(&decode_feedback_rows<T, Samples, 0>) by_terms[] = {
+      decode_feedback_rows<T, Samples, 0>, decode_feedback_rows<T, Samples, 1>, decode_feedback_rows<T, Samples, 2>,
+      decode_feedback_rows<T, Samples, 3>};
   by_terms[f.terms](task, f, bytes);
 }
+
+template <class T>
+void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
+  if (!task.numbers)
+    decode_feedback_as<T, UniformSamples<T>>(task, f, bytes);
+  else if (task.numbers->integers)
+    decode_feedback_as<T, IntegerSamples<T>>(task, f, bytes);
+  else
+    decode_feedback_as<T, UlpSamples<T>>(task, f, bytes);
+}
+
 }  // namespace
 }  // namespace stz

@@ -36,40 +36,48 @@ STZ_INLINE void put_plane(const U* __restrict rest, size_t n, int from, u8* __re
     __builtin_memcpy(out + i * sizeof(P), &p, sizeof(P));
   }
 }
-template <class P, class U>
-STZ_INLINE void add_plane(const u8* __restrict in, size_t n, int to, U* __restrict rest) {
-  for (size_t i = 0; i < n; i++) {
-    P p;
-    __builtin_memcpy(&p, in + i * sizeof(P), sizeof(P));
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-    if constexpr (sizeof(P) == 4) p = P(__builtin_bswap32(u32(p)));
-    if constexpr (sizeof(P) == 2) p = P(__builtin_bswap16(u16(p)));
-#endif
-    rest[i] = U(rest[i] | U(U(p) << to));
-  }
-}
-
-// Packs `bits` (1 to 7) bits from `from` on of each number, the first number lowest.
+// Packs `bits` (1 to 7) bits from `from` on of each number, the first number lowest. Eight numbers fill `bits` bytes; where at least eight
+// bytes follow in the plane, eight are written and read at a time.
 template <class U>
 STZ_INLINE void put_bits(const U* rest, size_t n, int from, int bits, u8* out) {
-  for (size_t i = 0; i < n; i += 8) {
+  const u32 mask = (1u << bits) - 1;
+  size_t i = 0;
+  for (; i + 64 <= n; i += 8, out += bits) {
+    u64 eight = 0;
+    for (size_t k = 0; k < 8; k++) eight |= u64(u32(rest[i + k] >> from) & mask) << (k * size_t(bits));
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    eight = __builtin_bswap64(eight);
+#endif
+    __builtin_memcpy(out, &eight, 8);
+  }
+  for (; i < n; i += 8) {
     u64 eight = 0;
     const size_t count = n - i < 8 ? n - i : 8;
-    for (size_t k = 0; k < count; k++) eight |= (u64(rest[i + k]) >> from & ((1u << bits) - 1)) << (k * size_t(bits));
+    for (size_t k = 0; k < count; k++) eight |= u64(u32(rest[i + k] >> from) & mask) << (k * size_t(bits));
     for (size_t k = 0; 8 * k < count * size_t(bits); k++) *out++ = u8(eight >> (8 * k));
   }
 }
-template <class U>
-STZ_INLINE void add_bits(const u8* in, size_t n, int to, int bits, U* rest) {
+// The inverse, one number in each byte.
+STZ_INLINE void take_bits(const u8* in, size_t n, int bits, u8* out) {
   const u32 mask = (1u << bits) - 1;
-  for (size_t i = 0; i < n; i += 8) {
+  size_t i = 0;
+#if defined(__AVX2__)
+  const __m256i all = _mm256_set1_epi32(int(mask)), lowest = _mm256_set1_epi32(0x0c080400),
+                shift = _mm256_setr_epi32(0, bits, 2 * bits, 3 * bits, 0, bits, 2 * bits, 3 * bits);
+  for (; i + 64 <= n; i += 8, in += bits) {
+    u64 eight;
+    __builtin_memcpy(&eight, in, 8);
+    const __m256i halves = _mm256_setr_m128i(_mm_set1_epi32(int(u32(eight))), _mm_set1_epi32(int(u32(eight >> (4 * bits)))));
+    const __m256i bytes = _mm256_shuffle_epi8(_mm256_and_si256(_mm256_srlv_epi32(halves, shift), all), lowest);
+    const u64 numbers = u32(_mm256_cvtsi256_si32(bytes)) | u64(u32(_mm256_extract_epi32(bytes, 4))) << 32;
+    __builtin_memcpy(out + i, &numbers, 8);
+  }
+#endif
+  for (; i < n; i += 8) {
     u64 eight = 0;
     const size_t count = n - i < 8 ? n - i : 8, bytes = (count * size_t(bits) + 7) / 8;
     for (size_t k = 0; k < bytes; k++) eight |= u64(*in++) << (8 * k);
-    if (count == 8)
-      for (size_t k = 0; k < 8; k++) rest[i + k] = U(rest[i + k] | U(U(u32(eight >> (k * size_t(bits))) & mask) << to));
-    else
-      for (size_t k = 0; k < count; k++) rest[i + k] = U(rest[i + k] | U(U(u32(eight >> (k * size_t(bits))) & mask) << to));
+    for (size_t k = 0; k < count; k++) out[i + k] = u8(u32(eight >> (k * size_t(bits))) & mask);
   }
 }
 
@@ -109,45 +117,110 @@ void put_rests(const U* x, size_t n, const RestPlanes& p, u8* planes) {
   }
 }
 
+// The planes of a part of the numbers: where each begins (null: there is none), and the lowest bit that it has of a rest. The one of few
+// bits is unpacked.
+struct PartOfPlanes {
+  const u8 *wide = nullptr, *half = nullptr, *byte = nullptr, *few = nullptr;  // of 32, 16, 8 and fewer bits
+  int half_at = 0, byte_at = 0, few_at = 0;
+  u8 unpacked[rest_part];
+};
 template <class U>
-STZ_INLINE void take_part(const u8* planes, const RestPlanes& p, size_t first, size_t count, U* rest) {
-  __builtin_memset(rest, 0, count * sizeof(U));
+STZ_INLINE void open_part(const u8* planes, const RestPlanes& p, size_t first, size_t count, PartOfPlanes& part) {
   for_planes<U>(
       p.low + 1 - p.zeros, [&](int at, int bits) __attribute__((always_inline)) {
         const u8* const in = planes + (size_t(at) * p.all + 7) / 8 + first * size_t(bits) / 8;
         if (bits == 32)
-          add_plane<u32>(in, count, at, rest);
+          part.wide = in;
         else if (bits == 16)
-          add_plane<u16>(in, count, at, rest);
+          part.half = in, part.half_at = at;
         else if (bits == 8)
-          add_plane<u8>(in, count, at, rest);
-        else
-          add_bits(in, count, at, bits, rest);
+          part.byte = in, part.byte_at = at;
+        else {
+          take_bits(in, count, bits, part.unpacked);
+          part.few = part.unpacked, part.few_at = at;
+        }
       });
+}
+
+template <class P>
+STZ_INLINE P number_of_plane(const u8* plane, size_t k) {
+  P p;
+  __builtin_memcpy(&p, plane + k * sizeof(P), sizeof(P));
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+  if constexpr (sizeof(P) == 4) p = P(__builtin_bswap32(u32(p)));
+  if constexpr (sizeof(P) == 2) p = P(__builtin_bswap16(u16(p)));
+#endif
+  return p;
+}
+
+// Calls f(k, rest of the k-th number). `kinds`: which planes there are.
+template <class U, int kinds, class F>
+STZ_INLINE void for_rests_of(const PartOfPlanes& part, size_t count, F f) {
+  const u8 *const wide = part.wide, *const half = part.half, *const byte = part.byte, *const few = part.few;
+  const int half_at = part.half_at, byte_at = part.byte_at, few_at = part.few_at;
+  for (size_t k = 0; k < count; k++) {
+    U rest = 0;
+    if constexpr (kinds & 8) rest = U(number_of_plane<u32>(wide, k));
+    if constexpr (kinds & 4) rest = U(rest | U(U(number_of_plane<u16>(half, k)) << half_at));
+    if constexpr (kinds & 2) rest = U(rest | U(U(byte[k]) << byte_at));
+    if constexpr (kinds & 1) rest = U(rest | U(U(few[k]) << few_at));
+    f(k, rest);
+  }
+}
+template <class U, int kinds = 15, class F>
+STZ_INLINE void for_rests(const PartOfPlanes& part, size_t count, F f) {
+  constexpr int possible = sizeof(U) >= 4 ? 15 : sizeof(U) == 2 ? 7 : 3;  // planes are not wider than numbers
+  const int found = 8 * (part.wide != nullptr) + 4 * (part.half != nullptr) + 2 * (part.byte != nullptr) + (part.few != nullptr);
+  if constexpr ((kinds & possible) == kinds)
+    if (found == kinds) return for_rests_of<U, kinds>(part, count, f);
+  if constexpr (kinds > 0) for_rests<U, kinds - 1>(part, count, f);
 }
 
 template <class U>
 void take_rests(const u8* planes, size_t n, const RestPlanes& p, U* rest) {
   for (size_t i = 0; i < n; i += rest_part) {
     const size_t count = n - i < rest_part ? n - i : rest_part;
-    take_part<U>(planes, p, p.first + i, count, rest + i);
+    PartOfPlanes part;
+    open_part<U>(planes, p, p.first + i, count, part);
+    U* __restrict out = rest + i;
+    for_rests<U>(part, count, [=](size_t k, U v) __attribute__((always_inline)) { out[k] = v; });
   }
 }
 
 template <class U>
+STZ_INLINE void look_up(const U* top, const u8* symbol, size_t n, U* out) {
+  size_t i = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  if constexpr (sizeof(U) == 4)  // two at a time; vectors would be put together element by element
+    for (; i + 8 <= n; i += 8) {
+      u64 eight;
+      __builtin_memcpy(&eight, symbol + i, 8);
+      for (size_t k = 0; k < 8; k += 2, eight >>= 16) {
+        const u64 two = top[eight & 255] | u64(top[eight >> 8 & 255]) << 32;
+        __builtin_memcpy(out + i + k, &two, 8);
+      }
+    }
+#endif
+  for (; i < n; i++) out[i] = top[symbol[i]];
+}
+
+template <class U>
 void join_fields(const u8* planes, const u8* symbol, const U* top, size_t n, const RestPlanes& p, U* x) {
-  U rest[rest_part], tops[rest_part];
+  U tops[rest_part];
   const int low = p.low, zeros = p.zeros;
   const U low_bits = low_bits_of<U>(low);
   for (size_t i = 0; i < n; i += rest_part) {
     const size_t count = n - i < rest_part ? n - i : rest_part;
-    take_part<U>(planes, p, p.first + i, count, rest);
-    for (size_t k = 0; k < count; k++) tops[k] = top[symbol[i + k]];
+    PartOfPlanes part;
+    open_part<U>(planes, p, p.first + i, count, part);
+    look_up(top, symbol + i, count, tops);
     U* __restrict out = x + i;
-    for (size_t k = 0; k < count; k++) {
-      const U all = U(rest[k] << zeros);
-      out[k] = U(tops[k] | U(U(all >> low) << sign_place<U>) | (all & low_bits));
-    }
+    const U* __restrict of_part = tops;
+    for_rests<U>(
+        part, count, [=](size_t k, U rest) __attribute__((always_inline)) {
+          const U all = U(rest << zeros);
+          out[k] = U(of_part[k] | U(U(all >> low) << sign_place<U>) | (all & low_bits));
+        });
   }
 }
 

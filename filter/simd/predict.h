@@ -1,6 +1,6 @@
 // Predicts samples from their neighbours, and codes whole parity classes with that. Included by kernels.cpp only.
 #pragma once
-#include "simd/vectors.h"
+#include "simd/samples.h"
 
 namespace stz {
 namespace {
@@ -222,16 +222,26 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
   return failures;
 }
 
-template <class T>
-void decode_class(const ClassTask<T>& task, const u8* bytes) {
+template <class T, class Samples>
+void decode_class_as(const ClassTask<T>& task, const u8* bytes) {
   using Code = CodeOf<T>;
   using Codes = Vector<Code>;
-  const T step = task.quantizer.step;
+  const Samples samples(task);
   for_predicted(
-      task, [&](T * place, u32 index, int, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) {
+      task, [&](T * place, u32 index, int left, Vector<T> p, std::ptrdiff_t) __attribute__((always_inline)) {
         const Codes z = load_bytes<Code>(bytes + index), code = (z >> 1) ^ -(z & 1);
-        store<T>(place, p + ((Vector<T>)(code + bits(magic<T>)) - magic<T>)*step);
+        store<T>(place, samples(p, code, left));
       });
+}
+
+template <class T>
+void decode_class(const ClassTask<T>& task, const u8* bytes) {
+  if (!task.numbers)
+    decode_class_as<T, UniformSamples<T>>(task, bytes);
+  else if (task.numbers->integers)
+    decode_class_as<T, IntegerSamples<T>>(task, bytes);
+  else
+    decode_class_as<T, UlpSamples<T>>(task, bytes);
 }
 
 }  // namespace

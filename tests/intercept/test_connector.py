@@ -72,7 +72,9 @@ def failures(directory, variables):
     return {f"{case.get('classname')}::{case.get('name')}" for case in wrong}
 
 
-@pytest.mark.parametrize("through", [pytest.param("connector", marks=pytest.mark.slow), pytest.param("preload", marks=pytest.mark.night)])
+@pytest.mark.parametrize(
+    "through", [pytest.param("connector", marks=pytest.mark.slow), pytest.param("preload", marks=pytest.mark.night)]
+)
 def test_h5py_own_tests(tmp_path, through):
     """No more of them fail than without h5stz."""
     alone = failures(tmp_path / "alone", {"HDF5_PLUGIN_PATH": h5stz.plugin_path()})

@@ -130,7 +130,10 @@ def is_first(steps, dtype):
     return not any(steps.startswith(other) for other in OTHERS) or (dtype == "f8" and steps.startswith("double"))
 
 
-@pytest.mark.parametrize("number", [0, *(pytest.param(number, marks=pytest.mark.slow if number < 3 else pytest.mark.night) for number in range(1, 6))])
+@pytest.mark.parametrize(
+    "number",
+    [0, *(pytest.param(number, marks=pytest.mark.slow if number < 3 else pytest.mark.night) for number in range(1, 6))],
+)
 def test_products_without_a_chunk_cache(program, tmp_path, number):
     """HDF5 then writes each chunk at once, so that the whole file must be the same, whatever follows."""
     taken = set()

@@ -9,7 +9,6 @@ from support.native import native_build
 from support.paths import GOLDEN
 from support.requirements import needs_programs
 
-
 #: Bytes of the largest array that the target decodes (fuzz/fuzz_decode.cpp).
 LARGEST = 1 << 18
 

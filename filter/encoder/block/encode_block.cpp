@@ -131,7 +131,7 @@ void code_class(const LevelSource<S>& source, size_t l, int cls, const ClassPara
   const u8* mask = work.mask_or_null(cls);
   const bool needed = cls != unused_class(work.geometry.classes, l);
   if constexpr (std::is_floating_point_v<S>) {
-    if (as_bytes) {
+    if (as_bytes && encoded_by_class_kernels(q)) {
       work.bytes(cls);
       if (p.feedback.any) {
         start_feedback(work, cls);
@@ -176,7 +176,7 @@ void code_block(const LevelSource<S>& source, const GridPart<const S>& samples, 
   const BlockGeometry& g = work.geometry;
   const Quantizer<S>& q = source.quantizer(l);
   const int axis = sweep_axis(g);
-  bool all_bytes = true;
+  bool all_bytes = encoded_by_class_kernels(q);
   for (int c = 0; c < g.classes.count; c++) all_bytes &= uses_byte_indices(q, p[g.classes.mask[c]]);
   bool swept = false;
   if constexpr (std::is_floating_point_v<S>)

@@ -6,13 +6,12 @@
 namespace stz {
 namespace {
 
-constexpr int log2_block = 17;
 constexpr u64 estimated_blocks = 4;
 
 // Encodes some blocks, a few at a time, and hands each one over in order: f(bytes of the block).
 template <class U, class F>
 void encode_blocks(const Array& a, const FieldPlan& plan, const std::vector<u64>& blocks, int threads, F f) {
-  const u64 numbers = a.elements * u64(a.parts), in_block = u64(1) << log2_block;
+  const u64 numbers = a.elements * u64(a.parts), in_block = u64(1) << log2_field_block;
   std::vector<Buffer<u8>> coded(std::min<u64>(blocks.size(), 2 * u64(threads)));
   for (u64 first = 0; first < blocks.size(); first += coded.size()) {
     const u64 count = std::min<u64>(coded.size(), blocks.size() - first);
@@ -79,10 +78,10 @@ template <class Out>
 Out encode_fields(const Array& a, const Header& header, const FieldPlan& plan, int threads) {
   Header h = header;
   h.form = Form::raw;
-  h.fields.log2_block = log2_block;
+  h.fields.log2_block = log2_field_block;
   h.fields.mantissa = plan.mantissa;
   Out out;
-  code(a, h, plan, ((a.elements * u64(a.parts) - 1) >> log2_block) + 1, threads, out);
+  code(a, h, plan, ((a.elements * u64(a.parts) - 1) >> log2_field_block) + 1, threads, out);
   return out;
 }
 

@@ -5,6 +5,8 @@
 
 namespace stz {
 
+constexpr int log2_field_block = 17;  // of the numbers of a block
+
 struct FieldPlan {
   int mantissa = 0;     // mantissa bits in a top
   int short_zeros = 0;  // numbers with so many low zero bits have symbols of their own; 0: none have

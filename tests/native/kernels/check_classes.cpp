@@ -76,18 +76,25 @@ void check_decode(const Kernels& tested, Random& random) {
     const int kind = int(random.below(kinds));
     RandomClass<T> c(random, random_length(random, l), 1200, kind);
     const size_t n = c.count();
+    const RandomNumbers<T> numbers(random);
+    numbers.scale(random, c.weights);
     Guarded<u8> bytes(random, n, 0, row_slack);
     if (random.below(4)) {
       const u64 most = random.below(256);
       for (size_t i = 0; i < n; i++) bytes[i] = u8(random.between(0, i64(most)));
     }
-    note("%s, %s, %s", kind_name(kind), text_of(c.quantizer.step).c_str(), c.text().c_str());
+    const auto task_of = [&](T* start) {
+      ClassTask<T> task = c.task(start);
+      task.numbers = numbers.get();
+      return task;
+    };
+    note("%s, %s, %s, %s", numbers.text(), kind_name(kind), text_of(c.quantizer.step).c_str(), c.text().c_str());
     std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
     remember(c.memory, bytes);
-    uniform_of<T>(tested).decode_class(c.task(c.memory.data()), bytes.data());
+    uniform_of<T>(tested).decode_class(task_of(c.memory.data()), bytes.data());
     bytes.unchanged("bytes");
     c.changed_only_rows();
-    uniform_of<T>(reference).decode_class(c.task(copy.data()), bytes.data());
+    uniform_of<T>(reference).decode_class(task_of(copy.data()), bytes.data());
     std::vector<T> actual = c.samples(c.memory.data()), expected = c.samples(copy.data());
     for (size_t i = 0; i < n; i++)
       if (bytes[i] == byte_escape) expected[i] = actual[i];

@@ -81,6 +81,35 @@ class RandomClass {
   Uniform<T> quantizer;
 };
 
+// Samples that are integers or numbers in ULP space: sets task.numbers, now and then to null. Quantizers of integers round differently
+// from kernels, so that a test sees who did.
+template <class T>
+class RandomNumbers {
+ public:
+  explicit RandomNumbers(Random& random) : none_(random.below(3) == 0) {
+    constexpr i64 most = i64(1) << (sizeof(T) == 4 ? 16 : 45);
+    const i64 step = random.below(2) ? 1 : random.between(0, most / 2 - 1) * 2 + 1;
+    const int zero_bits = random.below(2) ? 0 : int(random.between(0, sizeof(T) == 4 ? 22 : 51));
+    numbers_ = {random.below(2) == 0, T(step), random.below(2) ? u64(step) : random.next(), zero_bits, reconstruct, this};
+  }
+  const NumberSteps<T>* get() const { return none_ ? nullptr : &numbers_; }
+  // Predictions of integers lie around the limit of rounding: scales what they are made from.
+  void scale(Random& random, std::vector<T>& weights) const {
+    if (none_ || !numbers_.integers || random.below(2)) return;
+    const T scale = std::ldexp(T(1), int(random.between(0, sizeof(T) == 4 ? 24 : 53)));
+    for (T& w : weights) w *= scale;
+  }
+  const char* text() const { return none_ ? "uniform" : numbers_.integers ? "integers" : "ULP space"; }
+
+ private:
+  static T reconstruct(const void* kept, T prediction, int code) {
+    const auto* me = static_cast<const RandomNumbers*>(kept);
+    return std::isfinite(prediction) ? std::ldexp(prediction, -3) + T(code) * me->numbers_.step : T(code);
+  }
+  const bool none_;
+  NumberSteps<T> numbers_;
+};
+
 // Row lengths around the widths of vectors, and classes of so many samples; rows of 64 are a case of their own.
 i64 random_length(Random& random, int l) { return l <= short_lengths ? l : random.below(6) ? random.between(1, 40) : 64; }
 

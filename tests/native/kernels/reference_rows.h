@@ -1,6 +1,7 @@
 // References for the kernels on rows and classes: prediction, interleaving, quantization. Included by reference.cpp only.
 #pragma once
 #include "harness.h"
+#include "reference_integers.h"
 
 namespace check {
 namespace {
@@ -165,11 +166,25 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
   return failures;
 }
 
+// The sample of a small code.
+template <class T>
+T sample_of(const ClassTask<T>& task, T p, int code) {
+  if (!task.numbers) return p + T(code) * task.quantizer.step;
+  const NumberSteps<T>& numbers = *task.numbers;
+  const CodeOf<T> number = code;
+  T sample;
+  if (!numbers.integers)
+    dequantize_ulps(&number, &p, 1, numbers.ulp_step, numbers.zero_bits, &sample);
+  else if (!dequantize_integers(&number, &p, 1, numbers.step, &sample))
+    sample = numbers.reconstruct(numbers.quantizer, p, code);
+  return sample;
+}
+
 template <class T>
 void decode_class(const ClassTask<T>& task, const u8* bytes) {
   for_samples(task, [&](T* sample, u32 index) {
     const int z = bytes[index], code = z % 2 ? -(z + 1) / 2 : z / 2;
-    *sample = predicted(task, sample) + T(code) * task.quantizer.step;
+    *sample = sample_of(task, predicted(task, sample), code);
   });
 }
 
@@ -265,7 +280,7 @@ template <class T>
 void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
   for_samples_with_feedback(task, f, [&](T* sample, u32 index, T p) {
     const int code = code_of_byte(bytes[index]);
-    *sample = p + T(code) * task.quantizer.step;
+    *sample = task.numbers && bytes[index] == byte_escape ? p : sample_of(task, p, code);
     return code;
   });
 }
