@@ -26,7 +26,7 @@ std::vector<u64> sample_numbers(const Array& a) {
 // Bits per symbol, with the correction of Miller and Madow (1955) for few samples. Numbers behind the most frequent ones are escapes. Each
 // symbol takes some bits of the parameters of a block of `in_block` numbers.
 double entropy(const std::vector<u32>& symbols, int top_bits, double in_block) {
-  constexpr double of_parameters = 12;
+  constexpr double of_parameters = 8;
   std::vector<u32> counts(size_t(2) << most_top_bits);
   for (u32 s : symbols) counts[s]++;
   std::erase(counts, 0u);
