@@ -149,8 +149,8 @@ def test_what_they_save():
 @pytest.mark.parametrize("smoothness", [0, 1, 2, 4, 8, 16, 40, 200])
 @pytest.mark.parametrize(("dtype", "shape"), [("f4", (60, 70)), ("f8", (5000,)), ("f4", (16, 17, 18))], ids=str)
 def test_the_sample_chooses_no_longer_form(dtype, shape, smoothness):
-    """What effort 5 takes is hardly longer than what effort 7 finds, which tries all forms. Fields may be 0.5 % longer than blocks
-    of effort 5, because they are read in a fifth of the time."""
+    """What effort 5 takes is hardly longer than what effort 7 finds, which tries all forms. Fields may be 0.5 % longer than
+    blocks of effort 5, because they are read in a fifth of the time."""
     rng = np.random.default_rng(smoothness)
     smooth = np.add.outer(np.sin(np.arange(shape[0]) / 9), np.ones(int(np.prod(shape[1:])))).reshape(shape)
     array = (smooth * smoothness / 8 + rng.standard_normal(shape)).astype(dtype)
