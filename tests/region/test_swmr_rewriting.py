@@ -27,22 +27,29 @@ def reader(path, way, steps):
     return subprocess.Popen(command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def write_steps(file, readers, steps):
+    """Writes step by step, and tells the readers of each."""
+    for step in range(1, steps + 1):
+        swmr_steps.write(file["x"], step)
+        file["x"].flush()
+        for each in readers:
+            # A reader that has found the last step ends, whether it was told of it or not.
+            with contextlib.suppress(*[BrokenPipeError] if step == steps else []):
+                each.stdin.write(b"\n")
+                each.stdin.flush()
+
+
 def write_beside(path, ways, steps, cache):
     """Rewrites the dataset step by step; returns what the readers say of their reads."""
     swmr_steps.create(path)
-    with h5py.File(path, "r+", libver=("v110", "v110"), rdcc_nbytes=cache) as file:
+    with contextlib.ExitStack() as running, h5py.File(path, "r+", libver=("v110", "v110"), rdcc_nbytes=cache) as file:
         file.swmr_mode = True
         readers = [reader(path, way, steps) for way in ways]
         for each in readers:
+            running.callback(each.kill)  # whatever happens: they would read for ever
+        for each in readers:
             assert each.stdout.readline() == b"ready\n", each.communicate()
-        for step in range(1, steps + 1):
-            swmr_steps.write(file["x"], step)
-            file["x"].flush()
-            for each in readers:
-                # A reader that has found the last step ends, whether it was told of it or not.
-                with contextlib.suppress(*[BrokenPipeError] if step == steps else []):
-                    each.stdin.write(b"\n")
-                    each.stdin.flush()
+        write_steps(file, readers, steps)
         said = [each.communicate(timeout=300) for each in readers]
     for each, (_, errors) in zip(readers, said, strict=True):
         assert each.returncode == 0, errors.decode()
