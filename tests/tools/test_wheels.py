@@ -12,7 +12,7 @@ import pytest
 from support.paths import ROOT
 from support.requirements import needs, needs_packages, require
 
-pytestmark = [pytest.mark.slow, needs("Linux with glibc", platform.libc_ver()[0] == "glibc")]
+pytestmark = [pytest.mark.night, needs("Linux with glibc", platform.libc_ver()[0] == "glibc")]
 
 #: Tests that say whether the libraries of a wheel do as they should: bytes, HDF5.
 TESTS = ["tests/stream/test_golden.py", "tests/python/test_h5py.py"]
