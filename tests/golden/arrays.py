@@ -311,6 +311,7 @@ def short_float_cases():
             f"{name}_edges": (steps, {"absolute": 1.0}),
             f"{name}_lossless": (numbers.astype(dtype), {"lossless": True}),
             f"{name}_pointwise": (np.abs(numbers).astype(dtype), {"pointwise_relative": 0.25}),
+            f"{name}_fields": ((scattered(1300, "<f4", 200 + number) * 64).astype(dtype), {"lossless": True}),
             f"{name}_few": (of_few_values(waves((50, 40), 60), "f4").astype(dtype), {"lossless": True}),
         }
     near = (np.array([0, -1, 1, -2, 3])[waves((25, 24), 200) % 5] + 0.0).astype(ml_dtypes.bfloat16)

@@ -9,7 +9,6 @@ from reference_decoder.binary_coder import BinaryDecoder, BitModel, NumberModel
 from reference_decoder.conventions import Damaged, Reader, Truncated, check, require
 
 FULL, SHORT, CONSTANT = range(3)
-MANTISSA = {2: 10, 4: 23, 8: 52}  # bits, by bytes of a number
 LEAST_BLOCK, LARGEST_BLOCK, MOST_TOP_BITS, MOST_SYMBOLS, MOST_LANES = 6, 20, 16, 64, 6
 TOTAL, LEAST_STATE, MOST_STATE = 4096, 2**15, 2**31 - 1
 LEAST_SIZE = 3  # of a block, and of a directory
@@ -22,7 +21,8 @@ class Fields:
 
     log_block: int
     width: int  # bits of a number
-    low: int  # mantissa bits of a rest
+    mantissa: int  # bits of a number's mantissa
+    low: int  # those of them in a rest
     directory: int
     blocks: int
 
@@ -32,14 +32,13 @@ class Fields:
         return self.width - 1 - self.low
 
 
-def read_fields(payload, component):
-    """The record of the header of an array of such components."""
-    require(component.kind == "f", "fields: type")
+def read_fields(payload, floats):
+    """The record of the header of an array of such floating-point components; None: they are others."""
+    require(floats is not None, "fields: type")
     log_block, mantissa = payload.integer(1), payload.integer(1)
     require(LEAST_BLOCK <= log_block <= LARGEST_BLOCK, "fields: block")
-    require(mantissa <= MANTISSA[component.itemsize], "fields: mantissa")
-    low = MANTISSA[component.itemsize] - mantissa
-    fields = Fields(log_block, 8 * component.itemsize, low, payload.varint(), payload.varint())
+    require(mantissa <= floats.m, "fields: mantissa")
+    fields = Fields(log_block, 1 + floats.e + floats.m, floats.m, floats.m - mantissa, payload.varint(), payload.varint())
     require(fields.top <= MOST_TOP_BITS, "fields: bits of a top")
     require(fields.directory >= LEAST_SIZE, "fields: size of the directory")
     return fields

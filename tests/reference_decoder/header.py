@@ -268,7 +268,7 @@ def read_record(tag, payload, header):
         header.repeats = read_repeats(payload, header.shape)
     elif tag == FIELDS:
         require(header.form == RAW and math.prod(header.shape) > 0, "fields: form")
-        header.fields = read_fields(payload, header.component)
+        header.fields = read_fields(payload, header.floats)
     elif tag == EXACT_SIZE:
         require(header.form == PATCHED, "exact size: form")
         header.exact_size = payload.varint()

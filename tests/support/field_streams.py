@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reference_decoder.fields import CONSTANT, FULL, MANTISSA, PLANES, SHORT, TOTAL, Models, Symbol
+from reference_decoder.fields import CONSTANT, FULL, PLANES, SHORT, TOTAL, Models, Symbol
 from support import cases
 from support.patched_streams import component, record, words
 from support.stream_bytes import varint, with_check, with_crc
 from support.stream_writer import BinaryEncoder
 
 RECORD = 11
+MANTISSA = {2: 10, 4: 23, 8: 52}  # bits, by bytes of a number
 KINDS = [None, *cases.KINDS]  # by the number that a stream gives a dtype
 
 

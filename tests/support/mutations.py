@@ -8,7 +8,7 @@ import numpy as np
 
 from reference_decoder import check, read_header, sections
 from reference_decoder.conventions import Reader
-from reference_decoder.fields import MANTISSA, read_directory, without_check
+from reference_decoder.fields import read_directory, without_check
 from reference_decoder.header import FIELDS
 from support.patched_streams import common_header, record
 from support.stream_bytes import varint, with_check, with_crc
@@ -119,7 +119,7 @@ def mutated_fields(rng, stream, header):
     changes += changed(rng, content[parameters:]) if place >= 4 and content[parameters:] else content[parameters:]
     sizes[number] = len(with_check(changes))
     directory = with_check(b"".join(map(varint, sizes)))
-    payload = bytes([fields.log_block, MANTISSA[fields.width // 8] - fields.low])
+    payload = bytes([fields.log_block, fields.mantissa - fields.low])
     payload += varint(len(directory)) + varint(sum(sizes))
     front = with_crc(common_header(stream, records=record(FIELDS, payload)))
     return front + directory + stream[blocks:at] + with_check(changes) + stream[at + len(with_check(content)) : end]

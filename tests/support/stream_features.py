@@ -94,11 +94,7 @@ def _of_header(found, stream, add):
         _of_trailer(stream[len(stream) - found.trailer_size : -4], add)
     if found.fields:
         add(f"fields in blocks of 2^{found.fields.log_block}")
-        add(
-            "mantissa bits in tops"
-            if found.fields.top > found.fields.width - 1 - fields.MANTISSA[found.fields.width // 8]
-            else "exponents alone"
-        )
+        add("mantissa bits in tops" if found.fields.top > found.fields.width - 1 - found.fields.mantissa else "exponents alone")
     for one in found.patches:
         add("patch" if one.pattern is None else "transparent patch")
     if len(found.patches) > 1:
