@@ -23,7 +23,7 @@ class FeedbackHistory {
       : f_(f), step_{0, std::ptrdiff_t(f.slowest < 1 ? task.rows.n[2] * f.pitch : 0), std::ptrdiff_t(f.slowest < 2 ? f.pitch : 0)} {}
   STZ_INLINE FeedbackRow row(i64 i, i64 j, i64 k) const {
     const i64 at[3] = {i, j, k};
-    FeedbackRow row;
+    FeedbackRow row{{f_.zeros, f_.zeros, f_.zeros}, nullptr};
     row.own = f_.history + j * step_[1] + k * step_[2];
     for (int t = 0; t < f_.terms; t++) {
       const int axis = f_.axis[t];
@@ -317,22 +317,16 @@ void encode_feedback_rows(const ClassTask<T>& task, const FeedbackTask<T>& f, co
       }
 }
 
-template <class T, class Samples>
-void decode_feedback_as(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
-  constexpr decltype(&decode_feedback_rows<T, Samples, 0>) by_terms[] = {
-      decode_feedback_rows<T, Samples, 0>, decode_feedback_rows<T, Samples, 1>, decode_feedback_rows<T, Samples, 2>,
-      decode_feedback_rows<T, Samples, 3>};
-  by_terms[f.terms](task, f, bytes);
-}
-
 template <class T>
 void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
-  if (!task.numbers)
-    decode_feedback_as<T, UniformSamples<T>>(task, f, bytes);
-  else if (task.numbers->integers)
-    decode_feedback_as<T, IntegerSamples<T>>(task, f, bytes);
+  using Uniforms = UniformSamples<T>;
+  constexpr decltype(&decode_feedback_rows<T, Uniforms, 0>) by_terms[] = {
+      decode_feedback_rows<T, Uniforms, 0>, decode_feedback_rows<T, Uniforms, 1>, decode_feedback_rows<T, Uniforms, 2>,
+      decode_feedback_rows<T, Uniforms, 3>};
+  if (task.numbers)  // one body, in which further terms are zeros
+    decode_feedback_rows<T, IntegerSamples<T>, 3>(task, f, bytes);
   else
-    decode_feedback_as<T, UlpSamples<T>>(task, f, bytes);
+    by_terms[f.terms](task, f, bytes);
 }
 
 }  // namespace

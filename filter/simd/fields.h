@@ -1,5 +1,7 @@
 // Takes floating-point numbers apart into fields and puts them together (format/float_fields.h). Included by kernels.cpp only.
 #pragma once
+#include <utility>
+
 #include "simd/vectors.h"
 
 namespace stz {
@@ -167,13 +169,34 @@ STZ_INLINE void for_rests_of(const PartOfPlanes& part, size_t count, F f) {
     f(k, rest);
   }
 }
-template <class U, int kinds = 15, class F>
-STZ_INLINE void for_rests(const PartOfPlanes& part, size_t count, F f) {
-  constexpr int possible = sizeof(U) >= 4 ? 15 : sizeof(U) == 2 ? 7 : 3;  // planes are not wider than numbers
+template <class U, class F>
+STZ_INLINE void for_rests_of_any(const PartOfPlanes& part, size_t count, F f) {
+  for (size_t k = 0; k < count; k++) {
+    u64 rest = 0;
+    if (part.wide) rest = number_of_plane<u32>(part.wide, k);
+    if (part.half) rest |= u64(number_of_plane<u16>(part.half, k)) << part.half_at;
+    if (part.byte) rest |= u64(part.byte[k]) << part.byte_at;
+    if (part.few) rest |= u64(part.few[k]) << part.few_at;
+    f(k, U(rest));
+  }
+}
+// Has a loop for each of `kinds`, those that numbers of this width usually have, and one for all others.
+template <class U, int... kinds, class F>
+STZ_INLINE void for_usual_rests(const PartOfPlanes& part, size_t count, std::integer_sequence<int, kinds...>, F f) {
   const int found = 8 * (part.wide != nullptr) + 4 * (part.half != nullptr) + 2 * (part.byte != nullptr) + (part.few != nullptr);
-  if constexpr ((kinds & possible) == kinds)
-    if (found == kinds) return for_rests_of<U, kinds>(part, count, f);
-  if constexpr (kinds > 0) for_rests<U, kinds - 1>(part, count, f);
+  if (((found == kinds && (for_rests_of<U, kinds>(part, count, f), true)) || ...)) return;
+  for_rests_of_any<U>(part, count, f);
+}
+template <class U, class F>
+STZ_INLINE void for_rests(const PartOfPlanes& part, size_t count, F f) {
+  if constexpr (sizeof(U) == 8)
+    for_usual_rests<U>(part, count, std::integer_sequence<int, 12, 13>(), f);
+  else if constexpr (sizeof(U) == 4)
+    for_usual_rests<U>(part, count, std::integer_sequence<int, 4, 5, 6>(), f);
+  else if constexpr (sizeof(U) == 2)
+    for_usual_rests<U>(part, count, std::integer_sequence<int, 1, 2, 3>(), f);
+  else
+    for_usual_rests<U>(part, count, std::integer_sequence<int, 1>(), f);
 }
 
 template <class U>
@@ -183,7 +206,7 @@ void take_rests(const u8* planes, size_t n, const RestPlanes& p, U* rest) {
     PartOfPlanes part;
     open_part<U>(planes, p, p.first + i, count, part);
     U* __restrict out = rest + i;
-    for_rests<U>(part, count, [=](size_t k, U v) __attribute__((always_inline)) { out[k] = v; });
+    for_rests_of_any<U>(part, count, [=](size_t k, U v) __attribute__((always_inline)) { out[k] = v; });
   }
 }
 

@@ -272,8 +272,8 @@ MISTAKES = [
     Mistake(
         "escaped numbers of floating-point fields keep their top bits from the table",
         "filter/decoder/decode_fields.cpp",
-        "    x[i] = U(x[i] | U(U(tops.take(widths_.top)) << widths_.low));\n",
-        "    tops.take(widths_.top);\n",
+        "    v = U(v | U(U(tops.take(widths_.top)) << widths_.low));\n",
+        "    v = U(v | U(U(tops.take(widths_.top)) & 0));\n",
         "stream/test_golden.py",
     ),
     Mistake(

@@ -76,7 +76,7 @@ void check_decode(const Kernels& tested, Random& random) {
     const int kind = int(random.below(kinds));
     RandomClass<T> c(random, random_length(random, l), 1200, kind);
     const size_t n = c.count();
-    const RandomNumbers<T> numbers(random);
+    const RandomNumbers<T> numbers(random, false);
     numbers.scale(random, c.weights);
     Guarded<u8> bytes(random, n, 0, row_slack);
     if (random.below(4)) {

@@ -86,11 +86,11 @@ class RandomClass {
 template <class T>
 class RandomNumbers {
  public:
-  explicit RandomNumbers(Random& random) : none_(random.below(3) == 0) {
+  RandomNumbers(Random& random, bool integers_alone) : none_(random.below(3) == 0) {
     constexpr i64 most = i64(1) << (sizeof(T) == 4 ? 16 : 45);
     const i64 step = random.below(2) ? 1 : random.between(0, most / 2 - 1) * 2 + 1;
     const int zero_bits = random.below(2) ? 0 : int(random.between(0, sizeof(T) == 4 ? 22 : 51));
-    numbers_ = {random.below(2) == 0, T(step), random.below(2) ? u64(step) : random.next(), zero_bits, reconstruct, this};
+    numbers_ = {integers_alone || random.below(2) == 0, T(step), random.below(2) ? u64(step) : random.next(), zero_bits, reconstruct, this};
   }
   const NumberSteps<T>* get() const { return none_ ? nullptr : &numbers_; }
   // Predictions of integers lie around the limit of rounding: scales what they are made from.
