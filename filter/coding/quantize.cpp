@@ -194,18 +194,18 @@ bool dequantize_by_kernel(const Quantizer<T>& q, const CodeOf<T>* code, const T*
 
 template <class T>
 bool decoded_by_class_kernels(const Quantizer<T>& q) {
-  if (q.kind == QuantizerKind::uniform) return encoded_by_class_kernels(q);
-  return q.kind == QuantizerKind::ulp || q.step <= (sizeof(T) == 4 ? u64(1) << 16 : u64(1) << 45);
+  const bool integers = q.kind == QuantizerKind::integer && q.step <= (sizeof(T) == 4 ? u64(1) << 16 : u64(1) << 45);
+  return integers || encoded_by_class_kernels(q);
 }
 template bool decoded_by_class_kernels(const Quantizer<float>&);
 template bool decoded_by_class_kernels(const Quantizer<double>&);
 
 template <class T>
-NumberSteps<T> number_steps(const Quantizer<T>& q) {
-  return {q.kind == QuantizerKind::integer, T(q.step), q.step, q.zero_bits, reconstruct_one<T>, &q};
+IntegerSteps<T> integer_steps(const Quantizer<T>& q) {
+  return {T(q.step), reconstruct_one<T>, &q};
 }
-template NumberSteps<float> number_steps(const Quantizer<float>&);
-template NumberSteps<double> number_steps(const Quantizer<double>&);
+template IntegerSteps<float> integer_steps(const Quantizer<float>&);
+template IntegerSteps<double> integer_steps(const Quantizer<double>&);
 
 template <class S>
 void quantize_row(const Quantizer<S>& q, const S* x, int stride, const RealOf<S>* p, int n, const u8* masked, u32 index, CodeOf<S>* code,

@@ -78,9 +78,9 @@ struct Quantizer {
   void set_uniform(double bound_, double level_bound_);
 };
 
-// What kernels for byte codes need to decode integers and numbers in ULP space. Refers to the quantizer.
+// What kernels for byte codes need to decode integers. Refers to the quantizer.
 template <class T>
-NumberSteps<T> number_steps(const Quantizer<T>& q);
+IntegerSteps<T> integer_steps(const Quantizer<T>& q);
 // Whether kernels for byte codes can decode samples, and whether they can encode them.
 template <class T>
 bool decoded_by_class_kernels(const Quantizer<T>& q);

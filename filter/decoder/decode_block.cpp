@@ -80,8 +80,8 @@ void BlockDecoder<S>::place_bytes(const LevelToDecode<S>& level, int cls, ClassT
   if constexpr (std::is_floating_point_v<S>) {
     const ClassCodes<Code>& codes = work_.codes[cls];
     const ClassParameters& p = level.directory.p[cls];
-    const NumberSteps<S> numbers = number_steps(level.quantizer);
-    if (level.quantizer.kind != QuantizerKind::uniform) task.numbers = &numbers;
+    const IntegerSteps<S> integers = integer_steps(level.quantizer);
+    if (level.quantizer.kind == QuantizerKind::integer) task.integers = &integers;
     if (p.feedback.any)
       uniform_kernels<S>().decode_feedback(task, feedback_task(work_, cls, p, level.quantizer), codes.bytes.data() + first);
     else

@@ -115,8 +115,7 @@ inline int whole_mean(const ClassParameters& p) {
 }
 template <class S>
 bool uses_byte_indices(const Quantizer<S>& q, const ClassParameters& p) {
-  const bool has_kernel = !p.feedback.any || (!p.feedback.all_codes && q.kind != QuantizerKind::ulp);
-  return has_kernel && may_use_byte_indices(q, whole_mean(p));
+  return may_use_byte_indices(q, whole_mean(p)) && !p.feedback.all_codes;
 }
 
 // Calls row(samples, prediction, n, index, at) for every row of a class. `samples`: its first sample in the value array; `index`: that

@@ -24,14 +24,11 @@ struct Uniform {
   T dead_zone = 0;                 // encoder: residuals smaller than this, in steps, get the code 0
 };
 
-// Decoding of samples that are integers or numbers in ULP space (coding/quantize.h), with codes as bytes.
+// Decoding of samples that are integers, with codes as bytes: x' = rint(p) + code * step (coding/quantize.h).
 template <class T>
-struct NumberSteps {
-  bool integers;
-  T step;         // integers: odd, at most 2^16 (float) or 2^45 (double)
-  u64 ulp_step;   // ULP space: any
-  int zero_bits;  // ULP space
-  // Integers: the sample for a prediction that is not below 2^22 or 2^51, or not a number.
+struct IntegerSteps {
+  T step;  // odd, at most 2^16 (float) or 2^45 (double), so that multiples are exact
+  // The sample for a prediction that is not below 2^22 or 2^51, or not a number.
   T (*reconstruct)(const void* quantizer, T prediction, int code);
   const void* quantizer;
 };
@@ -68,9 +65,9 @@ struct ClassTask {
   // Encoder, if the samples are not in place yet: they are every second element from here on. Up to row_slack elements beyond a row are
   // read.
   const T* originals = nullptr;
-  std::ptrdiff_t original_stride[3] = {};   // of rows, as rows.stride
-  RowsAhead* ahead = nullptr;               // may be null
-  const NumberSteps<T>* numbers = nullptr;  // decoder: null if the quantizer is uniform
+  std::ptrdiff_t original_stride[3] = {};     // of rows, as rows.stride
+  RowsAhead* ahead = nullptr;                 // may be null
+  const IntegerSteps<T>* integers = nullptr;  // decoder: null if the quantizer is uniform
 };
 template <class T>
 struct FailedSample {

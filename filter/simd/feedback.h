@@ -323,7 +323,7 @@ void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u
   constexpr decltype(&decode_feedback_rows<T, Uniforms, 0>) by_terms[] = {
       decode_feedback_rows<T, Uniforms, 0>, decode_feedback_rows<T, Uniforms, 1>, decode_feedback_rows<T, Uniforms, 2>,
       decode_feedback_rows<T, Uniforms, 3>};
-  if (task.numbers)  // one body, in which further terms are zeros
+  if (task.integers)  // one body, in which further terms are zeros
     decode_feedback_rows<T, IntegerSamples<T>, 3>(task, f, bytes);
   else
     by_terms[f.terms](task, f, bytes);

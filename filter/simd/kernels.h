@@ -53,7 +53,7 @@ struct UniformKernels {
   // The inverse. Samples whose byte is byte_escape become unspecified.
   void (*decode_class)(const ClassTask<T>& task, const u8* bytes);
   // The same with residual feedback. Failed samples go through feedback.requantize. When decoding, samples whose byte is byte_escape become
-  // their prediction; numbers are integers.
+  // their prediction.
   void (*encode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* mask, u8* bytes);
   void (*decode_feedback)(const ClassTask<T>& task, const FeedbackTask<T>& feedback, const u8* bytes);
 };

@@ -8,11 +8,7 @@ namespace {
 
 // ---------------------------------------------------------------- integers
 
-// For numbers below it, adding magic<T> rounds to the nearest integer, ties to even. With the limits below, all integer sums and products
-// are exact.
-template <class T>
-constexpr T rounding_limit = magic<T> / 3;  // 2^22 or 2^51
-
+// With the limits below, all integer sums and products are exact.
 // The rounded quotient is right: d is at most half of rounding_limit, so d / step has an error below d / (rounding_limit * step). Since the
 // step is odd, it is at least 1 / (2 * step) away from a tie.
 template <class T>

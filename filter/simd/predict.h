@@ -236,12 +236,10 @@ void decode_class_as(const ClassTask<T>& task, const u8* bytes) {
 
 template <class T>
 void decode_class(const ClassTask<T>& task, const u8* bytes) {
-  if (!task.numbers)
-    decode_class_as<T, UniformSamples<T>>(task, bytes);
-  else if (task.numbers->integers)
+  if (task.integers)
     decode_class_as<T, IntegerSamples<T>>(task, bytes);
   else
-    decode_class_as<T, UlpSamples<T>>(task, bytes);
+    decode_class_as<T, UniformSamples<T>>(task, bytes);
 }
 
 }  // namespace

@@ -158,6 +158,9 @@ STZ_INLINE Vector<Int> load_bytes(const u8* p) {
 // Adding it to a value below a quarter of it rounds to the nearest integer (ties to even), which is then in the low bits.
 template <class T>
 constexpr T magic = sizeof(T) == 4 ? T(12582912.0) : T(6755399441055744.0);
+// 2^22 or 2^51. Numbers below it become the nearest integer when magic<T> is added, ties even ones.
+template <class T>
+constexpr T rounding_limit = magic<T> / 3;
 template <class T>
 STZ_INLINE CodeOf<T> bits(T v) {
   CodeOf<T> c;

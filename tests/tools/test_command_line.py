@@ -42,7 +42,7 @@ def file(tmp_path):
     [
         (["--json", "info", "x.h5"], "--json is an option of info: write h5stz info ... --json. See h5stz --help"),
         (["--nothing", "info", "x.h5"], "No such option"),
-        (["estimate", "a.h5", "--relative", "0.x%"], "'0.x%' is not a valid percentage"),
+        (["estimate", "a.h5", "--relative", "0.x%"], "'0.x%' is no percentage: write it as 0.1%"),
         (["comprss"], "No such command 'comprss'"),
         (["compress"], "Missing argument 'IN'. See h5stz compress --help"),
         (["compress", "a.h5", "b.h5", "--absolut", "1"], "No such option"),

@@ -56,8 +56,8 @@ double median_of(std::vector<double>& numbers) {
   return *middle;
 }
 
-// `differences`: gets the quotient; 0 if there are too few numbers.
-Predictability measured(const Array& a, u64 samples, double& differences) {
+// `quotient`: gets that of hopeless_from; 0 if there are too few numbers.
+Predictability measured(const Array& a, u64 samples, double& quotient) {
   const double infinite = __builtin_inf();
   Predictability best{infinite, infinite, 0, false, 0};
   std::vector<double> values;
@@ -102,7 +102,7 @@ Predictability measured(const Array& a, u64 samples, double& differences) {
   for (size_t k = values.size(); k-- > 1;) values[k] = __builtin_fabs(values[k] - values[k - 1]);  // unrelated numbers
   const double unrelated = values.size() > 1 ? median_of(values) : 0;
   best.hopeless = values.size() > 1 && best.median > hopeless_from * unrelated;
-  differences = unrelated > 0 ? best.median / unrelated : 0;
+  quotient = unrelated > 0 ? best.median / unrelated : 0;
   best.zero_bits = __builtin_ctzll(any);
   return best;
 }
@@ -111,10 +111,10 @@ Predictability measured(const Array& a, u64 samples, double& differences) {
 
 Predictability predictability_of(const Array& a) {
   const u64 samples = std::clamp(a.elements / share, fewest_neighbourhoods, most_neighbourhoods);
-  double differences = 0;
-  Predictability found = measured(a, samples, differences);
-  const bool open = !found.hopeless && differences >= open_from && samples == most_neighbourhoods;
-  if (open) found.hopeless = measured(a, closer_look * samples, differences).hopeless;
+  double quotient = 0;
+  Predictability found = measured(a, samples, quotient);
+  const bool open = !found.hopeless && quotient >= open_from && samples == most_neighbourhoods;
+  if (open) found.hopeless = measured(a, closer_look * samples, quotient).hopeless;
   return found;
 }
 

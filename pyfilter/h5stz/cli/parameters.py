@@ -76,7 +76,7 @@ class _Share(click.types.FloatParamType):
         try:
             return float(text[:-1]) / 100
         except ValueError:
-            self.fail(f"{value!r} is not a valid percentage", param, ctx)
+            self.fail(f"{value!r} is no percentage: write it as 0.1%", param, ctx)
 
 
 class _Number(click.types.FloatParamType):

@@ -76,8 +76,8 @@ void check_decode(const Kernels& tested, Random& random) {
     const int kind = int(random.below(kinds));
     RandomClass<T> c(random, random_length(random, l), 1200, kind);
     const size_t n = c.count();
-    const RandomNumbers<T> numbers(random, false);
-    numbers.scale(random, c.weights);
+    const RandomIntegers<T> integers(random);
+    integers.scale(random, c.weights);
     Guarded<u8> bytes(random, n, 0, row_slack);
     if (random.below(4)) {
       const u64 most = random.below(256);
@@ -85,10 +85,10 @@ void check_decode(const Kernels& tested, Random& random) {
     }
     const auto task_of = [&](T* start) {
       ClassTask<T> task = c.task(start);
-      task.numbers = numbers.get();
+      task.integers = integers.get();
       return task;
     };
-    note("%s, %s, %s, %s", numbers.text(), kind_name(kind), text_of(c.quantizer.step).c_str(), c.text().c_str());
+    note("%s, %s, %s, %s", integers.text(), kind_name(kind), text_of(c.quantizer.step).c_str(), c.text().c_str());
     std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
     remember(c.memory, bytes);
     uniform_of<T>(tested).decode_class(task_of(c.memory.data()), bytes.data());

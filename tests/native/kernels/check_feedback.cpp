@@ -132,18 +132,18 @@ void check_decode(const Kernels& tested, Random& random) {
     const int kind = int(random.below(kinds));
     RandomClass<T> c(random, random_length(random, l), 1200, kind);
     const size_t n = c.count();
-    const RandomNumbers<T> numbers(random, true);
-    numbers.scale(random, c.weights);
+    const RandomIntegers<T> integers(random);
+    integers.scale(random, c.weights);
     Feedback<T> feedback(random, c.rows, c.quantizer.step);
     Guarded<u8> bytes(random, n, 0, row_slack);
     const u64 most = random.below(4) ? random.below(40) : 255;
     for (size_t i = 0; i < n; i++) bytes[i] = random.below(20) ? u8(random.between(0, i64(most))) : byte_escape;
     const auto task_of = [&](T* start) {
       ClassTask<T> task = c.task(start);
-      task.numbers = numbers.get();
+      task.integers = integers.get();
       return task;
     };
-    note("%s, %s, %d terms, slowest %d, %s, %s", numbers.text(), kind_name(kind), feedback.task.terms, feedback.task.slowest,
+    note("%s, %s, %d terms, slowest %d, %s, %s", integers.text(), kind_name(kind), feedback.task.terms, feedback.task.slowest,
          text_of(c.quantizer.step).c_str(), c.text().c_str());
     std::vector<T> copy(c.memory.data(), c.memory.data() + c.memory.size());
     std::vector<i16> history = feedback.history, expected_history = history;

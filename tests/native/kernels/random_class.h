@@ -81,33 +81,29 @@ class RandomClass {
   Uniform<T> quantizer;
 };
 
-// Samples that are integers or numbers in ULP space: sets task.numbers, now and then to null. Quantizers of integers round differently
-// from kernels, so that a test sees who did.
+// Steps of samples that are integers, or none: sets task.integers. What it reconstructs differs from what kernels round, so that a test
+// sees who did it.
 template <class T>
-class RandomNumbers {
+class RandomIntegers {
  public:
-  RandomNumbers(Random& random, bool integers_alone) : none_(random.below(3) == 0) {
-    constexpr i64 most = i64(1) << (sizeof(T) == 4 ? 16 : 45);
-    const i64 step = random.below(2) ? 1 : random.between(0, most / 2 - 1) * 2 + 1;
-    const int zero_bits = random.below(2) ? 0 : int(random.between(0, sizeof(T) == 4 ? 22 : 51));
-    numbers_ = {integers_alone || random.below(2) == 0, T(step), random.below(2) ? u64(step) : random.next(), zero_bits, reconstruct, this};
-  }
-  const NumberSteps<T>* get() const { return none_ ? nullptr : &numbers_; }
-  // Predictions of integers lie around the limit of rounding: scales what they are made from.
+  explicit RandomIntegers(Random& random)
+      : none_(random.below(2)), steps_{T(random.below(2) ? 1 : random.between(0, most_step / 2 - 1) * 2 + 1), reconstruct, &steps_} {}
+  const IntegerSteps<T>* get() const { return none_ ? nullptr : &steps_; }
+  // Predictions lie around the limit of rounding: scales what they are made from.
   void scale(Random& random, std::vector<T>& weights) const {
-    if (none_ || !numbers_.integers || random.below(2)) return;
+    if (none_ || random.below(2)) return;
     const T scale = std::ldexp(T(1), int(random.between(0, sizeof(T) == 4 ? 24 : 53)));
     for (T& w : weights) w *= scale;
   }
-  const char* text() const { return none_ ? "uniform" : numbers_.integers ? "integers" : "ULP space"; }
+  const char* text() const { return none_ ? "uniform" : "integers"; }
 
  private:
-  static T reconstruct(const void* kept, T prediction, int code) {
-    const auto* me = static_cast<const RandomNumbers*>(kept);
-    return std::isfinite(prediction) ? std::ldexp(prediction, -3) + T(code) * me->numbers_.step : T(code);
+  static constexpr i64 most_step = i64(1) << (sizeof(T) == 4 ? 16 : 45);
+  static T reconstruct(const void* steps, T prediction, int code) {
+    return std::isfinite(prediction) ? std::ldexp(prediction, -3) + T(code) * static_cast<const IntegerSteps<T>*>(steps)->step : T(code);
   }
   const bool none_;
-  NumberSteps<T> numbers_;
+  const IntegerSteps<T> steps_;
 };
 
 // Row lengths around the widths of vectors, and classes of so many samples; rows of 64 are a case of their own.

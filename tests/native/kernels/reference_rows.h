@@ -169,15 +169,11 @@ u32 encode_class(const ClassTask<T>& task, const u8* mask, u8* bytes, FailedSamp
 // The sample of a small code.
 template <class T>
 T sample_of(const ClassTask<T>& task, T p, int code) {
-  if (!task.numbers) return p + T(code) * task.quantizer.step;
-  const NumberSteps<T>& numbers = *task.numbers;
+  if (!task.integers) return p + T(code) * task.quantizer.step;
   const CodeOf<T> number = code;
   T sample;
-  if (!numbers.integers)
-    dequantize_ulps(&number, &p, 1, numbers.ulp_step, numbers.zero_bits, &sample);
-  else if (!dequantize_integers(&number, &p, 1, numbers.step, &sample))
-    sample = numbers.reconstruct(numbers.quantizer, p, code);
-  return sample;
+  return dequantize_integers(&number, &p, 1, task.integers->step, &sample) ? sample
+                                                                           : task.integers->reconstruct(task.integers->quantizer, p, code);
 }
 
 template <class T>
@@ -280,7 +276,7 @@ template <class T>
 void decode_feedback(const ClassTask<T>& task, const FeedbackTask<T>& f, const u8* bytes) {
   for_samples_with_feedback(task, f, [&](T* sample, u32 index, T p) {
     const int code = code_of_byte(bytes[index]);
-    *sample = task.numbers && bytes[index] == byte_escape ? p : sample_of(task, p, code);
+    *sample = task.integers && bytes[index] == byte_escape ? p : sample_of(task, p, code);
     return code;
   });
 }
